@@ -12,6 +12,7 @@
 #include "app/shared_options.h"
 #include "core/base/escape.h"
 #include "core/debug/bundle/manifest.h"
+#include "core/debug/bundle/take_values.h"
 #include "core/debug/bundle/untrusted_request.h"
 #include "core/debug/run/recorded_arguments.h"
 #include "core/debug/run/skip_callbacks.h"
@@ -364,6 +365,12 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
     }
   }
   run.request.notes.insert(run.request.notes.end(), completed.notes.begin(), completed.notes.end());
+  const bool says_how = std::ranges::any_of(given_, [](const std::string& option) {
+    return option == "--seed" || option == "--random_init_input_literals" ||
+           option == "--use_large_float_range" || option == "--edge-values" ||
+           option == "--denormals";
+  });
+  HLOSCOPE_TRY(debug::TakeBundledInputs(file, says_how, run.request, limits));
   if (!run.loaded.proto.arguments.empty())
     run.request.inputs.arguments = run.loaded.proto.arguments.front();
   run.request.compare.recorded = run.loaded.proto.result;

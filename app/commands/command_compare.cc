@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -22,6 +23,7 @@
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/dump/tensors/named_values.h"
+#include "core/dump/tensors/tensor_names.h"
 #include "core/hlo/analysis/summary.h"
 
 namespace hloscope::app {
@@ -29,7 +31,7 @@ namespace {
 
 // The values of both sides under one name.
 struct ValuePair {
-  std::string name;
+  std::string name, name_b;
   debug::LeafComparison comparison;
   std::string_view note;  // may be empty
 };
@@ -266,24 +268,50 @@ class CompareCommand : public Command {
     return status ? *status : Refuse(status.error(), context);
   }
 
+  // By name; what is left by the number that the names give, as out0, output_0 and arr_0; of one
+  // array on each side, those two.
+  static std::vector<std::optional<size_t>> PartnersOf(const std::vector<dump::NamedValue>& a,
+                                                       const std::vector<dump::NamedValue>& b) {
+    std::vector<std::optional<size_t>> partners(a.size());
+    if (a.size() == 1 && b.size() == 1) {
+      partners[0] = 0;
+      return partners;
+    }
+    std::vector<bool> taken(b.size(), false);
+    const auto pair = [&](const auto& are_same) {
+      for (size_t k = 0; k < a.size(); ++k) {
+        for (size_t i = 0; i < b.size() && !partners[k]; ++i) {
+          if (taken[i] || !are_same(a[k].name, b[i].name)) continue;
+          partners[k] = i;
+          taken[i] = true;
+        }
+      }
+    };
+    pair(std::equal_to<>());
+    pair(dump::NameSameTensor);
+    return partners;
+  }
+
   int Values(const std::vector<dump::NamedValue>& a, const std::vector<dump::NamedValue>& b,
              const Context& context) {
     std::vector<ValuePair> pairs;
     std::vector<std::string> only_a, only_b;
-    for (const dump::NamedValue& value : a) {
-      auto other = std::ranges::find(b, value.name, &dump::NamedValue::name);
-      if (other == b.end()) {
-        only_a.push_back(value.name);
-      } else {
-        const hlo::Literal left = dump::WithTypeOf(value, *other);
-        const hlo::Literal right = dump::WithTypeOf(*other, value);
-        pairs.push_back({value.name, debug::CompareArrays(left, right, bounds_),
-                         value.is_raw && other->is_raw ? kRawNote : ""});
+    std::vector<bool> taken(b.size(), false);
+    const std::vector<std::optional<size_t>> partners = PartnersOf(a, b);
+    for (size_t k = 0; k < a.size(); ++k) {
+      if (!partners[k]) {
+        only_a.push_back(a[k].name);
+        continue;
       }
+      taken[*partners[k]] = true;
+      const dump::NamedValue &value = a[k], &other = b[*partners[k]];
+      const hlo::Literal left = dump::WithTypeOf(value, other);
+      const hlo::Literal right = dump::WithTypeOf(other, value);
+      pairs.push_back({value.name, other.name, debug::CompareArrays(left, right, bounds_),
+                       value.is_raw && other.is_raw ? kRawNote : ""});
     }
-    for (const dump::NamedValue& value : b) {
-      if (std::ranges::find(a, value.name, &dump::NamedValue::name) == a.end())
-        only_b.push_back(value.name);
+    for (size_t k = 0; k < b.size(); ++k) {
+      if (!taken[k]) only_b.push_back(b[k].name);
     }
     bool equal =
         only_a.empty() && only_b.empty() &&
@@ -301,7 +329,8 @@ class CompareCommand : public Command {
                    const std::vector<std::string>& only_b, bool equal) const {
     std::string out;
     for (const ValuePair& pair : pairs) {
-      out += pair.name + LeafText(pair.comparison, true) + "\n";
+      out += pair.name_b == pair.name ? pair.name : pair.name + " and " + pair.name_b;
+      out += LeafText(pair.comparison, true) + "\n";
       if (!pair.note.empty()) out += fmt::format("  {}\n", pair.note);
     }
     for (const std::string& name : only_a) out += fmt::format("{} is only in {}\n", name, a_);
@@ -320,7 +349,7 @@ class CompareCommand : public Command {
         .Key("outputs")
         .BeginArray();
     for (const ValuePair& pair : pairs) {
-      json.BeginObject().Field("name", pair.name);
+      json.BeginObject().Field("name", pair.name).Field("name_b", pair.name_b);
       if (!pair.note.empty()) json.Field("note", pair.note);
       WriteLeafJson(json, pair.comparison, true);
       json.EndObject();
@@ -358,10 +387,20 @@ class CompareCommand : public Command {
       if (c.instruction_b != c.instruction) where += " -> " + c.instruction_b;
       out += fmt::format("  changed {}{}{}\n", where, where.empty() ? "" : ": ", c.what);
     }
-    for (const analysis::InstructionName& n : result.added)
-      out += "  added " + place(n.computation, n.instruction) + "\n";
-    for (const analysis::InstructionName& n : result.removed)
-      out += "  removed " + place(n.computation, n.instruction) + "\n";
+    for (const auto& [verb, names] :
+         {std::pair("added", &result.added), {"removed", &result.removed}}) {
+      for (auto n = names->begin(); n != names->end();) {
+        auto end = std::next(n);
+        while (n->of_whole_computation && end != names->end() && end->of_whole_computation &&
+               end->computation == n->computation)
+          ++end;
+        out += n->of_whole_computation
+                   ? fmt::format("  {} computation {} of {}\n", verb, n->computation,
+                                 Counted(end - n, "instruction"))
+                   : fmt::format("  {} {}\n", verb, place(n->computation, n->instruction));
+        n = end;
+      }
+    }
     return out;
   }
 

@@ -25,6 +25,7 @@
 #include "core/debug/explain/passes/explain_platforms.h"
 #include "core/debug/explain/passes/find_pass.h"
 #include "core/debug/explain/passes/own_passes.h"
+#include "core/debug/explain/passes/result_sharding.h"
 #include "core/dump/dump_model.h"
 #include "core/replay/device_values.h"
 
@@ -131,8 +132,19 @@ class DivergeCommand : public Command {
                               const std::stop_token& stop) {
     const auto b = shared_.Load(files_[1], context.limits, stop);
     if (!b) return debug::RefusedVerdict(b.error());
+    // Parts of results are compared with the whole: how they are put together the other one says.
+    debug::ResultSharding results(context.limits);
+    (void)results.Complete(a.module);
+    const auto meant = results.Complete(b->module), first = results.Complete(a.module);
+    if (meant == nullptr || first == nullptr) {
+      return debug::RefusedVerdict(
+          {ErrorClass::kUnsupported,
+           "one module is partitioned, and the sharding of its results is unknown",
+           {},
+           "dump with --xla_dump_hlo_as_proto: the .hlo.pb says it"});
+    }
     debug::StageValues values(a.request, stop);
-    DivergeVerdict verdict = debug::FindDifference(values, a.module, b->module, stop);
+    DivergeVerdict verdict = debug::FindDifference(values, first, meant, stop);
     if (verdict.status != RunStatus::kError) return verdict;
     const Status same = CheckSameParameters(*a.module, *b->module, context.limits);
     return same ? verdict : Refuse(same);

@@ -1,8 +1,10 @@
 // `hloscope extract`: one instruction as a module of its own, with its real operand values.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 
 #include "app/cancel.h"
 #include "app/command.h"
@@ -18,6 +20,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/debug/bundle/dumped_kernels.h"
+#include "core/debug/bundle/take_values.h"
 #include "core/debug/run/extract.h"
 #include "core/debug/run/run_module.h"
 #include "core/dump/complete_module.h"
@@ -136,6 +139,8 @@ class ExtractCommand : public Command {
     request_.inputs.seed = static_cast<uint64_t>(seed_);
     if (fill_elided_) request_.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request_.limits = context.limits;
+    HLOSCOPE_TRY(debug::TakeBundledInputs(module_, seed_ != 0, request_, context.limits));
+    std::ranges::copy(request_.notes, std::back_inserter(completed.notes));
     request_.execution.workers =
         StartWorkers(std::array<std::string, 1>{request_.test.name}, context.limits);
     if (!loaded.proto.arguments.empty()) request_.inputs.arguments = loaded.proto.arguments.front();
@@ -174,6 +179,8 @@ class ExtractCommand : public Command {
     request.inputs.seed = static_cast<uint64_t>(seed_);
     if (fill_elided_) request.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request.limits = limits;
+    HLOSCOPE_TRY(debug::TakeBundledInputs(module_, seed_ != 0, request, limits));
+    std::ranges::copy(request.notes, std::back_inserter(notes));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto bundled, debug::KernelsOfBundle(module_, limits));
     request.load.module_file = bundled ? bundled->module_file : module_;
     request.execution.workers = StartWorkers(std::array<std::string, 1>{platform_}, limits);

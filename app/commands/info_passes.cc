@@ -57,6 +57,8 @@ std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump,
     last = *now;
   }
   for (std::string& note : provenance.notes()) lost.push_back(std::move(note));
+  const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
+  if (!entry.several_runs.empty()) lost.push_back(entry.several_runs);
   return passes;
 }
 

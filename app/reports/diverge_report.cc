@@ -66,7 +66,8 @@ std::string DivergeReportText(const std::vector<std::string>& files,
   for (const DivergeTry& attempt : verdict.tries) out += TryText(attempt, verdict.status);
   if (!verdict.kernel.empty()) out += "  in the compiled module: " + verdict.kernel + "\n";
   if (verdict.stages > 0) {
-    out += fmt::format("  {}, {} evaluated\n", Counted(verdict.stages, "stage"), verdict.evaluated);
+    out += fmt::format("  {}, {} of {} compared, {} evaluated\n", Counted(verdict.stages, "stage"),
+                       verdict.compared, verdict.to_compare, verdict.evaluated);
   }
   out += SteppedOverText(verdict.stepped_over);
   for (const std::string& text : verdict.warnings) out += "  warning: " + text + "\n";

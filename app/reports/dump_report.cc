@@ -8,6 +8,7 @@
 #include "core/base/jobs.h"
 #include "core/debug/recompile/dump_recompilations.h"
 #include "core/dump/listing/listing.h"
+#include "core/dump/stage_files.h"
 
 namespace hloscope::app {
 namespace {
@@ -81,9 +82,23 @@ class ProgramTask {
     }
   }
 
+  // The first and the last module are read for what runs where, and kept by the dump: their files
+  // need not be read once more. Without a text next to the proto no program is asked for.
+  void LearnIfKept(const Stage& stage, int32_t file) {
+    const auto kept = analysis::ComparedStages(model_, stage.module);
+    if (std::ranges::find(kept, stage.stage) == kept.end()) return;
+    const bool is_compared = dump::ModuleFiles(model_, stage.module, stage.stage).size() > 1;
+    if (form_ != ReportForm::kJson && !is_compared) return;
+    if (model_.files()[static_cast<size_t>(file)].kind != dump::FileKind::kHloProto) return;
+    const auto module = model_.Module(stage.module, stage.stage);
+    const Result<FileView> bytes = model_.OpenFile(file);
+    if (module && bytes) reader_.Learn(*bytes, **module);
+  }
+
   void Read(Stage& stage) {
     const int32_t at = model_.ModuleFile(stage.module, stage.stage);
     if (at < 0) return;
+    LearnIfKept(stage, at);
     if (form_ == ReportForm::kJson) {
       // That it cannot be read is among the warnings of the summary.
       const Result<FileView> file = model_.OpenFile(at);

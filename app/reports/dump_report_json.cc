@@ -93,7 +93,11 @@ class PartWriter {
     json_.BeginObject().Field("name", entry.name).Field("id", entry.id);
     json_.Field("framework", entry.framework).Field("device", entry.device);
     json_.Field("target", entry.target).Field("folder", entry.folder);
-    json_.Field("timestamp", entry.timestamp);
+    json_.Field("timestamp", entry.timestamp).Field("mixed", entry.is_mixed);
+    json_.Key("earlier_files").BeginArray();
+    for (const int32_t k : entry.earlier_files)
+      json_.Value(model_.files()[static_cast<size_t>(k)].path);
+    json_.EndArray();
     const int32_t final_stage = model_.FinalStage(static_cast<int32_t>(m));
     WriteFingerprint(m, final_stage < 0 ? entry.stages.size() : static_cast<size_t>(final_stage));
     WriteStages(entry, module);

@@ -111,7 +111,7 @@ std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSumma
   for (size_t s = 0; s < entry.stages.size(); ++s)
     out += StageLine(entry.stages[s], module.stages[s], width);
   const auto& kernels = module.kernels->kernels;
-  if (!kernels.empty()) out += fmt::format("    {}:\n", Counted(kernels.size(), "kernel"));
+  if (!kernels.empty()) out += fmt::format("    code of {}:\n", Counted(kernels.size(), "kernel"));
   for (size_t k = 0; k < kernels.size() && k < kShown; ++k) out += KernelLine(model, kernels[k]);
   if (kernels.size() > kShown)
     out += fmt::format("      and {} more (--json lists all)\n", kernels.size() - kShown);

@@ -10,6 +10,7 @@
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
 #include "core/graph/labels.h"
+#include "core/graph/overview.h"
 
 namespace hloscope::app {
 namespace {
@@ -104,7 +105,7 @@ std::string FusionReportText(const FusionReport& report, size_t top) {
   std::string out = fmt::format("{}: {}\n", report.given->name(),
                                 Counted(report.given->instructions().size(), "instruction"));
   const auto tell = [&](const std::string& name, const graph::CompiledSide& side) {
-    out += fmt::format("  {}: {} run, {}\n", name, Counted(side.map.kernels.size(), "kernel"),
+    out += fmt::format("  {}: {}, {}\n", name, graph::ToText(graph::CountLanes(side.map)),
                        Moved(side.all));
   };
   tell(report.a, a);
@@ -126,7 +127,8 @@ std::string FusionReportText(const FusionReport& report, size_t top) {
 void WriteFusion(const FusionReport& report, JsonWriter& json) {
   const auto& [a, b, groups] = report.comparison;
   const auto tell = [&](const char* key, const graph::CompiledSide& side) {
-    json.Key(key).BeginObject().Field("kernels", side.map.kernels.size());
+    json.Key(key).BeginObject();
+    graph::WriteLanes(graph::CountLanes(side.map), json);
     WriteTraffic(side.all, json);
     json.EndObject();
   };

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/counted.h"
+#include "core/dump/separate_runs.h"
 #include "core/dump/stage_order.h"
 
 namespace hloscope::dump {
@@ -89,6 +90,7 @@ void DumpIndexer::Run() {
   JoinUntimed();
   AddModules();
   AddLoose();
+  LeaveOutEarlierRuns();
   AddToStages();
   AddDerivedStages();
   Describe();
@@ -359,6 +361,44 @@ void DumpIndexer::AddLoose() {
     }
     file.module = at->second;
     stage_of_file_[static_cast<size_t>(k)] = name.substr(std::min(name.size(), stem.size() + 1));
+  }
+}
+
+// What two compilations wrote under one id and name: only the last one is the module.
+void DumpIndexer::LeaveOutEarlierRuns() {
+  std::vector<std::vector<WrittenFile>> written(model_.modules_.size());
+  for (size_t k = 0; k < model_.files_.size(); ++k) {
+    const FileEntry& file = model_.files_[k];
+    const StageOf of = RowOf(file.role).stage;
+    if (file.module < 0 || (of != StageOf::kOwn && of != StageOf::kFinal)) continue;
+    written[static_cast<size_t>(file.module)].push_back(
+        {static_cast<int32_t>(k),
+         of == StageOf::kOwn ? std::string_view(stage_of_file_[k]) : std::string_view(),
+         file.modified_ns});
+  }
+  constexpr std::string_view kFix = "give each run a folder of its own";
+  for (size_t m = 0; m < written.size(); ++m) {
+    ModuleEntry& module = model_.modules_[m];
+    if (module.id < 0) continue;
+    SeparatedRuns runs = SeparateRuns(written[m]);
+    if (runs.evidence.empty()) continue;
+    const std::string name = fmt::format("module_{:04}.{}", module.id, module.name);
+    module.is_mixed = runs.is_mixed;
+    if (runs.is_mixed) {
+      module.several_runs = fmt::format(
+          "{}: files of several compilations are mixed, as {}; which stages are of which "
+          "compilation is unknown, so what changes between them says nothing of a pass ({})",
+          name, runs.evidence, kFix);
+    } else {
+      module.several_runs = fmt::format(
+          "{}: {} an earlier compilation with this id and name left in the folder {} ignored, as "
+          "{} and the files of the last compilation are newer ({})",
+          name, Counted(runs.earlier.size(), "file that", "files that"),
+          VerbFor(runs.earlier.size(), "is", "are"), runs.evidence, kFix);
+    }
+    model_.warnings_.push_back(module.several_runs);
+    for (const int32_t file : runs.earlier) model_.files_[static_cast<size_t>(file)].module = -1;
+    module.earlier_files = std::move(runs.earlier);
   }
 }
 

@@ -50,6 +50,7 @@ class DumpIndexer {
   int32_t ModuleFor(std::string_view path) const;
   int32_t ModuleOfJaxFile(std::string_view path);
   FileRole LooseRole(const FileEntry& file) const;
+  void LeaveOutEarlierRuns();
   void AddToStages();
   void AddSnapshotStage(ModuleEntry& module);
   void AddDerivedStages();

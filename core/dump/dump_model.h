@@ -42,6 +42,11 @@ struct ModuleEntry {
   std::string timestamp;  // of the file names, usually empty
   std::vector<StageEntry> stages;  // in order of compilation
   std::vector<int32_t> files;      // all of them
+  // Where several compilations wrote under this id and name (see separate_runs.h): what is done
+  // about it. Files of earlier ones are of no module; mixed are stages that nothing tells apart.
+  std::string several_runs;
+  std::vector<int32_t> earlier_files;
+  bool is_mixed = false;
 };
 
 class DumpModel {

@@ -28,6 +28,8 @@ std::string_view TitleOf(Lane lane);  // in words
 bool IsHost(Lane lane);               // work on the host, or moves to and from its memory
 // The lane of a place; kRuntime for what has no code.
 Lane LaneOf(analysis::Place place);
+// What executes, by lane; a loop's body counts once.
+using LaneCounts = std::array<int64_t, kLaneCount>;
 
 // True for places that execute something of their own: kernels, library calls, copies, collectives,
 // the host. Not what is inside a kernel, control flow, and what makes no code.

@@ -27,9 +27,7 @@ constexpr LaneWord kDeviceWords[] = {{Lane::kKernels, "kernel", "kernels"},
                                      {Lane::kCopies, "copy", "copies"},
                                      {Lane::kCollectives, "collective", "collectives"}};
 
-int64_t At(const Overview& overview, Lane lane) {
-  return overview.lanes[static_cast<size_t>(lane)];
-}
+int64_t At(const LaneCounts& lanes, Lane lane) { return lanes[static_cast<size_t>(lane)]; }
 
 // How much a kernel tells of a module, the more the greater: work on the host comes first, with
 // most bytes; then the kernel of most operations; of equals no copy, and the one that costs most.
@@ -82,8 +80,7 @@ Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
   for (uint32_t i = 0; i < first.instructions().size(); ++i)
     overview.operations += IsOperation(first, InstructionId(i)) ? 1 : 0;
   if (!placement.compiled) return overview;
-  for (const KernelMap::Kernel& kernel : map.kernels)
-    ++overview.lanes[static_cast<size_t>(LaneOf(kernel.place))];
+  overview.lanes = CountLanes(map);
   std::vector<int64_t> inside(map.kernels.size(), 0);
   for (uint32_t i = 0; i < map.kernel_of.size(); ++i) {
     const uint32_t kernel = map.kernel_of[i];
@@ -96,19 +93,37 @@ Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
   return overview;
 }
 
+LaneCounts CountLanes(const KernelMap& map) {
+  LaneCounts lanes{};
+  for (const KernelMap::Kernel& kernel : map.kernels)
+    ++lanes[static_cast<size_t>(LaneOf(kernel.place))];
+  return lanes;
+}
+
+std::string ToText(const LaneCounts& lanes) {
+  std::string text;
+  for (const LaneWord& row : kDeviceWords) {
+    const int64_t count = At(lanes, row.lane);
+    if (count == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += CountedText(count, row.one, row.many);
+  }
+  return text.empty() ? "no kernel" : text;
+}
+
+void WriteLanes(const LaneCounts& lanes, JsonWriter& json) {
+  for (int lane = 0; lane < kLaneCount; ++lane) {
+    if (static_cast<Lane>(lane) == Lane::kRuntime) continue;
+    json.Field(KeyOf(static_cast<Lane>(lane)), At(lanes, static_cast<Lane>(lane)));
+  }
+}
+
 std::string ToSentence(const Overview& overview) {
   std::string text = CountedText(overview.operations, "operation");
   if (!overview.compiled) return text + ", not compiled yet";
-  text += " → ";
-  std::string device;
-  for (const LaneWord& row : kDeviceWords) {
-    const int64_t count = At(overview, row.lane);
-    if (count == 0) continue;
-    if (!device.empty()) device += ", ";
-    device += CountedText(count, row.one, row.many);
-  }
-  text += device.empty() ? "no kernel" : device;
-  const int64_t host = At(overview, Lane::kHost), memory = At(overview, Lane::kHostMemory);
+  text += " → " + ToText(overview.lanes);
+  const int64_t host = At(overview.lanes, Lane::kHost),
+                memory = At(overview.lanes, Lane::kHostMemory);
   text += host == 0 ? std::string(" → nothing on the host")
                     : fmt::format(" → {} on the host", CountedText(host, "operation"));
   if (memory > 0) text += ", " + CountedText(memory, "move") + " to or from host memory";
@@ -123,10 +138,7 @@ std::string ToSentence(const Overview& overview) {
 void WriteOverview(const hlo::Module& final_stage, const Overview& overview,
                    const analysis::Placement& placement, JsonWriter& json) {
   json.BeginObject().Field("operations", overview.operations);
-  for (int lane = 0; lane < kLaneCount; ++lane) {
-    if (static_cast<Lane>(lane) == Lane::kRuntime) continue;
-    json.Field(KeyOf(static_cast<Lane>(lane)), overview.lanes[static_cast<size_t>(lane)]);
-  }
+  WriteLanes(overview.lanes, json);
   json.Field("no_code", overview.no_code).Field("host_bytes", overview.host_bytes);
   json.Field("unknown_transfers", overview.unknown_transfers).Key("shown");
   if (!overview.telling.valid()) {

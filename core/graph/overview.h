@@ -13,7 +13,7 @@ namespace hloscope::graph {
 struct Overview {
   bool compiled = false;   // false: what runs where is not decided, and only `operations` counts
   int64_t operations = 0;  // of the first stage: see IsOperation
-  std::array<int64_t, kLaneCount> lanes = {};  // what executes, by lane; a loop's body counts once
+  LaneCounts lanes = {};
   int64_t no_code = 0;            // instructions of the compiled stage that execute nothing
   int64_t host_bytes = 0;         // between host and device in one run, as far as it is known
   int64_t unknown_transfers = 0;  // moves whose bytes or number is not known
@@ -29,6 +29,13 @@ Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
 // The same where the kernels of the final stage are known already.
 Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
                       const analysis::Placement& placement, const KernelMap& map);
+
+// What executes of a compiled module: the counts of an overview, wherever they are shown.
+LaneCounts CountLanes(const KernelMap& map);
+// "14 kernels, 2 library calls"; "no kernel".
+std::string ToText(const LaneCounts& lanes);
+// The fields "kernels", "libraries", … of an object.
+void WriteLanes(const LaneCounts& lanes, JsonWriter& json);
 
 // "102 operations → 14 kernels, 2 library calls → 1 on the host, 8.2 kB moved".
 std::string ToSentence(const Overview& overview);

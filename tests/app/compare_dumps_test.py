@@ -54,6 +54,26 @@ class CompareDumps(unittest.TestCase):
                 self.write(name, f'{prefix}module_{k + first_id:04}.jit_f{k}.{tail}', edit(text))
         return os.path.join(self.folder, name)
 
+    def test_spellings_of_replicated(self):
+        text = 'HloModule m, num_partitions=4\n\nENTRY e {{\n  x = f32[8] parameter(0), sharding={}\n  ROOT r = f32[8] negate(x)\n}}\n'
+        forms = ['{replicated}', '{mesh[], [{}]}', '{mesh[\'x\'=4], [{}]}', '{devices=[1,4]<=[4] last_tile_dim_replicate}']
+        others = ['{mesh[\'x\'=4], [{\'x\'}]}', '{mesh[\'x\'=4], [{?}]}', '{devices=[4]<=[4]}', '{maximal device=0}']
+        paths = {form: self.write('m', f'{k}.hlo', text.format(form)) for k, form in enumerate(forms + others)}
+        for form in forms:
+            self.assertEqual(record('compare', paths[forms[0]], paths[form])[0], 0, form)
+        for form in others:
+            self.assertEqual(record('compare', paths[forms[0]], paths[form])[0], 1, form)
+
+    def test_what_is_no_module_of_the_dump(self):
+        dump = self.dump('a', [64])
+        self.write('a', 'published.stablehlo.mlir', '// Source: a report\n\n// of two lines\nmodule {\n  func.func public @main(%x: tensor<f32>) -> tensor<f32> {\n'
+                                                    '    %y = stablehlo.sine %x : tensor<f32>\n    return %y : tensor<f32>\n  }\n}\n')
+        self.write('a', 'ir_text.txt', 'IR {\n  %0 = f32[3] xla::device_data(), location=f@a.py:1, xla_shape=f32[3]{0}\n}\n')
+        status, found = record('compare', dump, dump)
+        self.assertEqual((status, found['equal'], found['modules']), (0, 1, []))
+        _, found = record('info', dump)
+        self.assertEqual([m['name'] for m in found['modules']], ['jit_f0'])
+
     def test_all_modules_are_compared(self):
         a, b = self.dump('a', [64] * 5), self.dump('b', [64, 64, 65, 64, 4096])
         status, found = record('compare', a, b)

@@ -371,7 +371,7 @@ class Passes(FolderTest):
         head = ('HloModule m, num_partitions=2\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n'
                 '  ROOT s = f32[] add(a, b)\n}\nENTRY e {\n')
         halves = 'sharding={devices=[2]<=[2]}'
-        for said, expected in ((', ' + halves, (0, 0)), ('', (0, 1))):
+        for said, expected in ((', ' + halves, (0, 0)), ('', (3, 1))):
             whole = f'  x = f32[8] parameter(0), {halves}\n  y = f32[8] custom-call(x), custom_call_target="Sharding", {halves}\n  ROOT r = f32[8] negate(y){said}\n}}\n'
             part = (f'  x = f32[4] parameter(0), {halves}\n  n = f32[4] negate(x)\n  ROOT r = f32[4] all-reduce(n), channel_id=1, '
                     'replica_groups={{0},{1}}, use_global_device_ids=true, to_apply=sum\n}\n')

@@ -51,7 +51,8 @@ void Note(RecordedInputs& inputs, std::string problem) {
 
 void ExamineArrays(const hlo::Module& module, const Limits& limits, RecordedInputs& inputs) {
   const std::string paths[] = {inputs.path};
-  const Result<dump::TensorFiles> files = debug::OpenInputs(paths, limits);
+  const Result<dump::TensorFiles> files =
+      debug::OpenArrays(paths, dump::BundlePart::kInputs, limits);
   if (!files) return Note(inputs, files.error().message);
   const std::vector<Shape> leaves = ParameterLeaves(module);
   for (size_t i = 0; i < leaves.size(); ++i) {

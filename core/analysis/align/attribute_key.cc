@@ -56,9 +56,31 @@ std::optional<std::vector<int64_t>> Expand(const hlo::IotaTile& iota) {
   return devices;
 }
 
+// Whether every device has the whole array, however that is written: `{mesh[], [{}]}` is
+// `{replicated}`, and so are tiles of 1.
+bool IsReplicated(const hlo::Sharding& sharding) {
+  if (sharding.kind == hlo::ShardingKind::kNamed) {
+    return !sharding.mesh.maximal && sharding.unreduced_axes.empty() &&
+           sharding.manual_axes.empty() &&
+           std::ranges::all_of(sharding.dimensions, [](const hlo::DimensionSharding& dimension) {
+             return dimension.axes.empty() && dimension.is_closed;
+           });
+  }
+  const std::vector<int64_t>& tiles = sharding.tiles.dimensions;
+  return sharding.kind == hlo::ShardingKind::kTiled && sharding.replicate_on_last_tile_dim &&
+         sharding.last_tile_dims.empty() && !tiles.empty() &&
+         std::all_of(tiles.begin(), tiles.end() - 1, [](int64_t tile) { return tile == 1; });
+}
+
 hlo::Sharding Canonical(hlo::Sharding sharding) {
   for (hlo::Sharding& element : sharding.elements) element = Canonical(std::move(element));
   sharding.metadata.clear();
+  if (IsReplicated(sharding)) {
+    hlo::Sharding replicated;
+    replicated.shard_as = sharding.shard_as;
+    replicated.shard_like = sharding.shard_like;
+    return replicated;
+  }
   if (!sharding.tiles.iota) return sharding;
   if (auto devices = Expand(*sharding.tiles.iota)) {
     sharding.tiles.devices = *std::move(devices);

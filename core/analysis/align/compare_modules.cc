@@ -71,10 +71,8 @@ class Comparer {
     // What no pair of callers leads to: computations of equal meaning, then those of equal name.
     PairLeft([](const Side& s, ComputationId c) { return s.prints.computations[c.index]; });
     PairLeft([](const Side& s, ComputationId c) { return s.ComputationName(c); });
-    for (ComputationId c : Left(paired_a_))
-      result_.removed.push_back({a_.ComputationName(c), "", {}});
-    for (ComputationId c : Left(paired_b_))
-      result_.added.push_back({b_.ComputationName(c), "", {}});
+    for (ComputationId c : Left(paired_a_)) AddWhole(a_, c, result_.removed);
+    for (ComputationId c : Left(paired_b_)) AddWhole(b_, c, result_.added);
     std::ranges::move(following_, std::back_inserter(result_.changed));
     CompareHeaders();
     result_.equal = result_.changed.empty() && result_.added.empty() && result_.removed.empty();
@@ -327,6 +325,15 @@ class Comparer {
   Side a_, b_;
   std::vector<std::pair<ComputationId, ComputationId>> pairs_;
   size_t compared_ = 0;  // of pairs_
+  static void AddWhole(const Side& side, ComputationId c, std::vector<InstructionName>& names) {
+    const hlo::Computation& computation = side.module[c];
+    for (uint32_t i = 0; i < computation.instruction_count; ++i) {
+      const InstructionId id(computation.first_instruction + i);
+      if (side.unused_elements[id.index]) continue;
+      names.push_back({side.ComputationName(c), side.Name(id), id, true});
+    }
+  }
+
   std::vector<bool> paired_a_, paired_b_;
   std::unordered_map<InstructionId, InstructionId> partner_;  // in the computations at hand
   std::vector<InstructionChange> following_;  // that follow from those of other instructions

@@ -21,8 +21,9 @@ struct InstructionChange {
   bool is_cause() const { return !follows && !(instruction.empty() && instruction_b.empty()); }
 };
 struct InstructionName {
-  std::string computation, instruction;  // no instruction: the whole computation
+  std::string computation, instruction;
   hlo::InstructionId id;
+  bool of_whole_computation = false;  // the other side has none of the computation
 };
 
 struct ModuleComparison {

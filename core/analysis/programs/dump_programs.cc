@@ -56,15 +56,30 @@ std::vector<int32_t> ComparedStages(const DumpModel& model, int32_t module) {
   return out;
 }
 
+namespace {
+
+dump::FileKey KeyOf(const FileView& file) { return QuickHashes(file.bytes(), dump::FileKey{1, 2}); }
+
+ReadProgram ProgramOf(const hlo::Module& module) {
+  return {FingerprintProgram(module), static_cast<int64_t>(module.instructions().size())};
+}
+
+}  // namespace
+
+void ProgramReader::Learn(const FileView& file, const hlo::Module& module) {
+  const ReadProgram program = ProgramOf(module);
+  const std::scoped_lock lock(mutex_);
+  known_.emplace(KeyOf(file), program);
+}
+
 Result<ReadProgram> ProgramReader::Read(const FileView& file) {
-  const dump::FileKey key = QuickHashes(file.bytes(), dump::FileKey{1, 2});
+  const dump::FileKey key = KeyOf(file);
   {
     const std::scoped_lock lock(mutex_);
     if (const auto at = known_.find(key); at != known_.end()) return at->second;
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, dump::LoadSoundModule(file, limits_));
-  const ReadProgram program{FingerprintProgram(*loaded.module),
-                            static_cast<int64_t>(loaded.module->instructions().size())};
+  const ReadProgram program = ProgramOf(*loaded.module);
   const std::scoped_lock lock(mutex_);
   known_.emplace(key, program);
   return program;
@@ -82,6 +97,7 @@ Result<DumpPrograms> ReadPrograms(const DumpModel& model, ProgramReader& reader,
     program.id = entry.id;
     program.folder = entry.folder;
     program.timestamp = entry.timestamp;
+    program.several_runs = entry.several_runs;
     const auto buffers = model.Buffers(module);
     if (buffers && (*buffers)->source != dump::BufferSource::kNone)
       program.peak_bytes = (*buffers)->total_bytes;
@@ -99,8 +115,8 @@ void Archive(A& a, Archived<A, StageProgram>& stage) {
 }
 template <typename A>
 void Archive(A& a, Archived<A, DumpProgram>& program) {
-  a(program.name, program.id, program.folder, program.timestamp, program.peak_bytes,
-    program.stages);
+  a(program.name, program.id, program.folder, program.timestamp, program.peak_bytes, program.stages,
+    program.several_runs);
 }
 template <typename A>
 void Archive(A& a, Archived<A, DumpPrograms>& programs) {

@@ -28,6 +28,8 @@ class ProgramReader {
   explicit ProgramReader(const Limits& limits) : limits_(limits) {}
   // Error: the file cannot be read, or holds no sound module.
   Result<ReadProgram> Read(const FileView& file);
+  // The same of a file whose module is read already.
+  void Learn(const FileView& file, const hlo::Module& module);
 
  private:
   Limits limits_;
@@ -54,6 +56,7 @@ struct DumpProgram {
   std::string folder, timestamp;
   int64_t peak_bytes = -1;           // of all allocations; -1: no buffer assignment was dumped
   std::vector<StageProgram> stages;  // as ComparedStages
+  std::string several_runs;          // as in dump::ModuleEntry
 };
 
 struct DumpPrograms {

@@ -5,6 +5,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/debug/run/recorded_arguments.h"
 #include "core/dump/tensors/named_values.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/replay/capture/capture_plan.h"
@@ -84,8 +85,9 @@ Result<NamedArrays> ExpectedOf(const RunReport& report, const RunSpec& request) 
     if (!report.against_recorded || !request.compare.recorded) return NamedArrays();
     return Numbered(std::span(&*request.compare.recorded, 1), "out");
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
-                            dump::TensorFiles::Open(request.compare.expect, request.limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const auto files,
+      OpenArrays(request.compare.expect, dump::BundlePart::kExpected, request.limits));
   NamedArrays arrays;
   int64_t number = 0;
   for (size_t k = 0; k < report.outputs.size(); ++k) {

@@ -246,6 +246,7 @@ std::vector<DumpNote> NotesOf(const std::vector<DumpPrograms>& dumps) {
   std::vector<DumpNote> notes;
   for (int32_t d = 0; d < std::ssize(dumps); ++d) {
     for (const DumpProgram& program : dumps[static_cast<size_t>(d)].programs) {
+      if (!program.several_runs.empty()) notes.push_back({d, program.several_runs});
       for (const analysis::StageProgram& stage : program.stages) {
         for (const std::string& note : stage.notes) notes.push_back({d, note});
       }

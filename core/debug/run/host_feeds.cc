@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/debug/run/recorded_arguments.h"
 #include "core/eval/numbers/random_fill.h"
 
 namespace hloscope::debug {
@@ -15,7 +16,7 @@ Status HostFeeds::Open(std::span<const std::string> paths, uint64_t seed, const 
   seed_ = seed;
   limits_ = limits;
   if (paths.empty()) return {};
-  HLOSCOPE_ASSIGN_OR_RETURN(files_, dump::TensorFiles::Open(paths, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(files_, OpenArrays(paths, dump::BundlePart::kInfeed, limits));
   return {};
 }
 

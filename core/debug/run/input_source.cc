@@ -74,7 +74,8 @@ Result<RunInputs> InputSource::Find(int64_t iteration) {
     return SpreadArguments(std::move(known.arguments), module_, placement_);
   }
   if (!spec_.inputs.files.empty()) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto files, OpenInputs(spec_.inputs.files, spec_.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const auto files, OpenArrays(spec_.inputs.files, dump::BundlePart::kInputs, spec_.limits));
     if (iteration == 0) {
       report_.warnings.insert(report_.warnings.end(), files.notes().begin(), files.notes().end());
     }

@@ -1,20 +1,15 @@
 // Reading arguments from what was recorded with a module.
 #include "core/debug/run/recorded_arguments.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
-#include "core/dump/bundle_file.h"
 #include "core/dump/load.h"
 
 namespace hloscope::debug {
-namespace {
-
-constexpr std::string_view kBundleEnding = ".hlob";
-
-}  // namespace
-
 bool HoldsArrays(const std::string& path) {
   std::error_code error;
   return path.ends_with(".npz") || path.ends_with(".npy") ||
@@ -38,16 +33,17 @@ Result<RecordedArguments> ReadSnapshotArguments(const std::string& path, const L
                            std::move(loaded.proto.result)};
 }
 
-Result<dump::TensorFiles> OpenInputs(std::span<const std::string> paths, const Limits& limits) {
-  if (paths.size() != 1 || !paths[0].ends_with(kBundleEnding)) {
-    return dump::TensorFiles::Open(paths, limits);
+Result<dump::TensorFiles> OpenArrays(std::span<const std::string> paths, dump::BundlePart part,
+                                     const Limits& limits) {
+  if (paths.size() != 1 || HoldsArrays(paths[0])) return dump::TensorFiles::Open(paths, limits);
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::OpenIfBundle(paths[0], limits));
+  if (!bundle) return dump::TensorFiles::Open(paths, limits);
+  if (!bundle->Has(part)) {
+    return InputError(
+        fmt::format("{}: the bundle does not contain {}", paths[0], dump::Describe(part)),
+        "make it with --values all");
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::BundleFile::Open(paths[0], limits));
-  if (!bundle.Has(dump::BundlePart::kInputs)) {
-    return InputError(paths[0] + ": the bundle contains no values of parameters",
-                      "make it with --values all, or run with the seed that it names");
-  }
-  HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes, bundle.Read(dump::BundlePart::kInputs));
+  HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes, bundle->Read(part));
   HLOSCOPE_ASSIGN_OR_RETURN(
       dump::NpzArchive archive,
       dump::NpzArchive::Open(FileView::FromBytes(paths[0], std::move(bytes)), limits));
@@ -67,7 +63,8 @@ Result<std::vector<std::optional<std::vector<int64_t>>>> InputDimensions(
     }
     return dimensions;
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(const dump::TensorFiles files, OpenInputs(paths, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const dump::TensorFiles files,
+                            OpenArrays(paths, dump::BundlePart::kInputs, limits));
   for (int64_t i = 0;; ++i) {
     HLOSCOPE_ASSIGN_OR_RETURN(auto array, files.InputDimensions(i));
     if (!array) return dimensions;

@@ -7,6 +7,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/dump/bundle_file.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/literal.h"
 
@@ -24,8 +25,9 @@ bool HoldsArrays(const std::string& path);
 // Those of the first execution in a snapshot. Input error: no snapshot, or without values.
 Result<RecordedArguments> ReadSnapshotArguments(const std::string& path, const Limits& limits);
 
-// What --inputs names: arrays of numpy, or those in a bundle.
-Result<dump::TensorFiles> OpenInputs(std::span<const std::string> paths, const Limits& limits);
+// What --inputs, --expect and --infeed name: arrays of numpy, or that part of a bundle.
+Result<dump::TensorFiles> OpenArrays(std::span<const std::string> paths, dump::BundlePart part,
+                                     const Limits& limits);
 // The dimensions of the arrays that --inputs names, by number, up to the first one that is not
 // there.
 Result<std::vector<std::optional<std::vector<int64_t>>>> InputDimensions(

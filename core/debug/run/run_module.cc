@@ -15,6 +15,7 @@
 #include "core/debug/run/input_source.h"
 #include "core/debug/run/isolate_kernels.h"
 #include "core/debug/run/output_judge.h"
+#include "core/debug/run/recorded_arguments.h"
 #include "core/debug/run/run_literals.h"
 #include "core/debug/run/run_recorder.h"
 #include "core/debug/run/run_results.h"
@@ -158,8 +159,8 @@ class RunDriver {
     const std::string& note = placement_->topology().note;
     if (!note.empty()) report_.warnings.push_back(note);
     if (spec_.compare.expect.empty()) return {};
-    HLOSCOPE_ASSIGN_OR_RETURN(expected_,
-                              dump::TensorFiles::Open(spec_.compare.expect, spec_.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        expected_, OpenArrays(spec_.compare.expect, dump::BundlePart::kExpected, spec_.limits));
     const auto& notes = expected_->notes();
     report_.warnings.insert(report_.warnings.end(), notes.begin(), notes.end());
     NoteUnusedExpected();

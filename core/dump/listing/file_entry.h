@@ -17,6 +17,7 @@ struct FileEntry {
   FileKind kind = FileKind::kUnknown;  // by content
   int64_t bytes = 0;
   int32_t module = -1, stage = -1;  // -1: of none
+  int64_t modified_ns = 0;          // 0: not known
 };
 
 struct Listing;

@@ -259,6 +259,7 @@ Result<FileHeads> ReadHeads(const std::string& folder, Listing& listing, const L
                      ? *known
                      : ReadHead(fd.get(), folder, listed, counted, limits, scratch);
       files[at].bytes = listed.bytes;
+      files[at].modified_ns = listed.modified_ns;
       files[at].kind = read[at].kind;
     }
     auto now_done = static_cast<int64_t>(end - begin);

@@ -85,7 +85,7 @@ class Walk {
     size_t name = 0;
     unsigned char type = DT_UNKNOWN;
     int error = 0;
-    int64_t bytes = 0, changed_ns = 0;
+    int64_t bytes = 0, changed_ns = 0, modified_ns = 0;
     mode_t mode = 0;
   };
 
@@ -273,6 +273,7 @@ class Walk {
     entry.inode = status.st_ino;
     entry.bytes = status.st_size;
     entry.changed_ns = ChangedNs(status);
+    entry.modified_ns = Nanoseconds(status.st_mtim);
   }
 
   void Take(std::string path, const Entry& entry) {
@@ -285,7 +286,8 @@ class Walk {
     } else if (!S_ISREG(entry.mode)) {
       Skip(std::move(path), "skipped, not a regular file");
     } else {
-      listing_.files.push_back({std::move(path), entry.bytes, entry.changed_ns, entry.inode});
+      listing_.files.push_back(
+          {std::move(path), entry.bytes, entry.changed_ns, entry.inode, entry.modified_ns});
     }
   }
 

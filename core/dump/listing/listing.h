@@ -18,6 +18,7 @@ struct ListedFile {
   int64_t bytes = 0;
   int64_t changed_ns = 0;  // the later of modification and change of status
   uint64_t inode = 0;
+  int64_t modified_ns = 0;
 };
 
 class FolderTable;

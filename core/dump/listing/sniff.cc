@@ -144,6 +144,18 @@ bool OpensAsTextProto(std::string_view text) {
   return text.starts_with(':') || text.starts_with('{');
 }
 
+// A module of MLIR after lines of comments, which say where it is from.
+bool IsMlirAfterComments(std::string_view text) {
+  if (!text.starts_with("//")) return false;
+  while (text.starts_with("//")) {
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  }
+  return std::ranges::any_of(kFirstWords, [&](const Mark& mark) {
+    return mark.kind == FileKind::kStableHloText && text.starts_with(mark.text);
+  });
+}
+
 FileKind SniffText(std::string_view bytes) {
   std::string_view text = bytes;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
@@ -153,6 +165,9 @@ FileKind SniffText(std::string_view bytes) {
   for (const Mark& mark : kFirstWords) {
     if (text.starts_with(mark.text)) return mark.kind;
   }
+  if (IsMlirAfterComments(text)) return FileKind::kStableHloText;
+  if (text.starts_with("IR {") && text.find("xla_shape=") != std::string_view::npos)
+    return FileKind::kTorchTensors;
   if (LooksLikeThunks(text)) return FileKind::kThunkSequence;
   if (LooksLikeMlirAlias(text)) return FileKind::kMlirText;
   // `name {` begins a computation and a text proto alike, but instructions have an `=`.

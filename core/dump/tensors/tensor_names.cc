@@ -10,6 +10,7 @@
 namespace hloscope::dump {
 namespace {
 
+constexpr std::string_view kLeafPrefix = "value[";  // as NamedValue calls leaves of a literal
 constexpr std::array<std::string_view, 3> kInputs = {"in", "input_", "arr_"};
 constexpr std::array<std::string_view, 3> kOutputs = {"out", "output_", "arr_"};
 
@@ -45,6 +46,25 @@ std::optional<TensorNumber> TensorNumberOf(std::string_view name, TensorNames si
     ++found.rank;
   }
   return std::nullopt;
+}
+
+bool NameSameTensor(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  const auto number_of = [](std::string_view name,
+                            TensorNames side) -> std::optional<TensorNumber> {
+    if (name.starts_with(kLeafPrefix) && name.ends_with(']')) {
+      name.remove_prefix(kLeafPrefix.size());
+      name.remove_suffix(1);
+      const auto leaf = NumberFrom(name);
+      return leaf ? std::optional(TensorNumber{.number = *leaf}) : std::nullopt;
+    }
+    return TensorNumberOf(name, side);
+  };
+  for (const TensorNames side : {TensorNames::kOutputs, TensorNames::kInputs}) {
+    const auto of_a = number_of(a, side), of_b = number_of(b, side);
+    if (of_a && of_b && of_a->number == of_b->number && of_a->device == of_b->device) return true;
+  }
+  return false;
 }
 
 std::vector<std::string> NamesOfTensor(TensorNames side, int64_t leaf, int64_t array) {

@@ -23,6 +23,10 @@ struct TensorNumber {
 /// nullopt: the name numbers no array of that side.
 std::optional<TensorNumber> TensorNumberOf(std::string_view name, TensorNames side);
 
+/// Whether both names mean the same array of a set: they are equal, or number the same one as both
+/// inputs or both results; "value[2]", the leaf of a literal, numbers arrays as well.
+bool NameSameTensor(std::string_view a, std::string_view b);
+
 /// The names of result number `leaf`, which is the array number `array` of the results: numpy
 /// writes no tokens, so that arr_N counts arrays. Of inputs both are the same.
 std::vector<std::string> NamesOfTensor(TensorNames side, int64_t leaf, int64_t array);

@@ -31,6 +31,15 @@ int64_t DevicesOf(const Sharding& sharding) {
   return most;
 }
 
+// The entry as the partitioner calls what it made: "main.0_spmd". Shardings of its instructions are
+// left until the partitioner has cleaned up.
+bool IsNamedAsPartitioned(const Module& module) {
+  std::string_view name = module[module.entry().name];
+  const size_t number = name.find_last_not_of("0123456789");
+  if (number != std::string_view::npos && name[number] == '.') name = name.substr(0, number);
+  return name.ends_with("_spmd");
+}
+
 // What the instructions of a module need and show.
 class Survey {
  public:
@@ -53,6 +62,7 @@ class Survey {
 
   int64_t replicas = 1, partitions = 1, flattened = 1;
   bool partitioner_note = false;
+  bool has_shardings = false;  // of what is no parameter
   bool device_work = false;
 
  private:
@@ -63,7 +73,7 @@ class Survey {
     const auto* sharding = module_.Get<Sharding>(instruction, AttributeKey::kSharding);
     if (sharding != nullptr) {
       partitions = std::max(partitions, DevicesOf(*sharding));
-      partitioner_note |= DevicesOf(*sharding) > 1 && instruction.opcode != Opcode::kParameter;
+      has_shardings |= DevicesOf(*sharding) > 1 && instruction.opcode != Opcode::kParameter;
     }
     if (IsManualBorder(module_, id)) {
       for (const Sharding& whole : ManualShardings(module_, id).value_or(std::vector<Sharding>())) {
@@ -129,9 +139,11 @@ Topology TopologyOf(const Module& module, int64_t limit) {
                     Counted(needed.replicas, "replica") + " and " +
                     Counted(needed.partitions, "partition");
   }
+  const bool may_be_whole =
+      survey.partitioner_note ||
+      (!IsNamedAsPartitioned(module) && (survey.has_shardings || !survey.device_work));
   topology.unpartitioned = topology.counts.partitions > 1 && !header.is_scheduled &&
-                           !header.is_partitioned &&
-                           (survey.partitioner_note || !survey.device_work);
+                           !header.is_partitioned && may_be_whole;
   return topology;
 }
 

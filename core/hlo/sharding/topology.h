@@ -24,7 +24,8 @@ struct Topology {
 // The header's counts; where it says one device, as many as replica groups, source-target pairs and
 // shardings need, up to `limit`. Unpartitioned: several partitions, not scheduled, and shardings,
 // notes to the partitioner or meshes that partitioning would have removed, or nothing that tells
-// devices apart.
+// devices apart; shardings of an entry that is called as the partitioner calls its own ("…_spmd")
+// are no such note.
 Topology TopologyOf(const Module& module, int64_t limit);
 
 // Does each device compute the instruction on its own, whatever its operands: collectives, sends,

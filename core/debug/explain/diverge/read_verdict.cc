@@ -253,6 +253,8 @@ Result<KeptVerdict> ReadVerdict(std::string_view text) {
   Take(json, "first_bad", verdict.first_bad);
   Take(json, "stages", verdict.stages);
   Take(json, "evaluated", verdict.evaluated);
+  Take(json, "to_compare", verdict.to_compare);
+  Take(json, "compared", verdict.compared);
   Take(json, "stepped_over", verdict.stepped_over);
   Take(json, "warnings", verdict.warnings);
   std::vector<std::string> errors;

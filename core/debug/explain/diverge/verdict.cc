@@ -121,18 +121,24 @@ std::string FailureSentence(const DivergeVerdict& verdict) {
 std::string EqualSentence(const DivergeVerdict& verdict) {
   if (verdict.stages > 0) {
     const auto stages = verdict.stages - static_cast<int64_t>(verdict.stepped_over.size());
+    const bool are_all = verdict.compared == verdict.to_compare;
+    const std::string partly =
+        are_all ? ""
+                : fmt::format("; only {} of {} compared", verdict.compared,
+                              Counted(verdict.to_compare, "stage could be", "stages could be"));
     if (verdict.cause) {
       return fmt::format(
           "no pass changed the meaning: of {} some differ beyond the bounds on these inputs, and "
-          "the cause is {}",
-          Counted(stages, "stage"), Describe(*verdict.cause));
+          "the cause is {}{}",
+          Counted(stages, "stage"), Describe(*verdict.cause), partly);
     }
-    std::string out = fmt::format("no pass changed the numbers: {} on these inputs",
+    std::string out = fmt::format("no pass {}changed the numbers: {} on these inputs",
+                                  are_all ? "" : "that could be compared ",
                                   Counted(stages, "stage agrees", "stages agree"));
     if (verdict.within_bounds > 0) {
       out += fmt::format(", {} within the bounds and with other bits", verdict.within_bounds);
     }
-    return out;
+    return out + partly;
   }
   if (!verdict.worst) return "both agree within the bounds";
   std::string out = "the values agree within the bounds: " + ErrorPhrase(*verdict.worst);

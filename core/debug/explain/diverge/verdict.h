@@ -81,6 +81,7 @@ struct DivergeVerdict {
   std::optional<LeafComparison> worst;   // of what differs most: of `place`, or a result
   bool worst_is_of_place = false;
   int64_t stages = 0, evaluated = 0;      // of the pipeline; the others mean the same by their text
+  int64_t to_compare = 0, compared = 0;   // of them, but for the module given
   int64_t within_bounds = 0;              // of those evaluated: with other bits, by rounding alone
   std::vector<std::string> stepped_over;  // stages that could not be evaluated, with the reason
   std::vector<std::string> warnings;

@@ -205,6 +205,7 @@ std::string VerdictJson(const std::vector<std::string>& files, const DivergeVerd
   json.Key("passes").BeginArray();
   for (const PassBlame& each : verdict.passes) WriteBlame(json, each);
   json.EndArray().Field("stages", verdict.stages).Field("evaluated", verdict.evaluated);
+  json.Field("to_compare", verdict.to_compare).Field("compared", verdict.compared);
   WriteTexts(json, "stepped_over", verdict.stepped_over);
   if (verdict.walk) WriteWalkJson(json.Key("walk"), *verdict.walk);
   if (verdict.finding) WriteFinding(json.Key("kernels"), *verdict.finding);

@@ -11,6 +11,7 @@
 
 #include "core/analysis/align/compare_modules.h"
 #include "core/analysis/align/noted_alignment.h"
+#include "core/base/counted.h"
 #include "core/debug/explain/passes/find_edit.h"
 #include "core/debug/explain/passes/meaning.h"
 #include "core/debug/explain/passes/other_operation.h"
@@ -98,7 +99,8 @@ class Sweep {
                      const Pipeline& pipeline) {
     last_ = {first, results, "", ""};
     noted_ = pipeline.provenance;
-    verdict_.stages = static_cast<int64_t>(pipeline.stages.size());
+    verdict_.stages = std::ssize(pipeline.stages) + std::ssize(pipeline.stepped_over);
+    verdict_.to_compare = verdict_.stages;
     verdict_.stepped_over = pipeline.stepped_over;
     verdict_.warnings = pipeline.notes;
     for (const PassStage& stage : pipeline.stages) {
@@ -113,7 +115,11 @@ class Sweep {
  private:
   void Visit(const PassStage& stage) {
     if (HasSameText(*last_.module, *stage.module)) {
-      ++judged_;
+      if (last_.file.empty()) {
+        --verdict_.to_compare;  // the module given
+      } else {
+        ++verdict_.compared;
+      }
       last_.module = stage.module;
       last_.file = stage.file;
       last_.name = stage.name;
@@ -125,7 +131,7 @@ class Sweep {
       return;
     }
     ++verdict_.evaluated;
-    ++judged_;
+    ++verdict_.compared;
     Judge(stage, *results);
     last_ = {stage.module, *std::move(results), stage.file, stage.name};
   }
@@ -270,10 +276,13 @@ class Sweep {
   }
 
   void Conclude() {
-    if (judged_ == 0) {
-      const std::string why = verdict_.stepped_over.empty() ? "" : verdict_.stepped_over.front();
+    if (verdict_.compared == 0 && verdict_.to_compare > 0) {
       verdict_.errors.push_back(
-          {ErrorClass::kUnsupported, "no stage can be evaluated: " + why, {}, ""});
+          {ErrorClass::kUnsupported,
+           fmt::format("0 of {} could be compared: {}", Counted(verdict_.to_compare, "stage"),
+                       verdict_.stepped_over.front()),
+           {},
+           ""});
       verdict_.status = RunStatus::kUnsupported;
       WriteSentence(verdict_);
       return;
@@ -294,7 +303,6 @@ class Sweep {
   const std::stop_token& stop_;
   Known last_;
   std::span<const dump::StageProvenance> noted_;
-  int64_t judged_ = 0;           // stages that were evaluated, or need not be
   std::optional<Leaves> meant_;  // results before the pass that was blamed last
   DivergeVerdict verdict_;
 };

@@ -33,6 +33,14 @@ DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
     if (source) made_of = source();
     CheckBeforeXla(verdict, values, request, module, *results, made_of, stop);
   }
+  const bool is_alone = verdict.to_compare == 0 && verdict.tries.empty() &&
+                        request.compare.expect.empty() && !request.compare.recorded;
+  if (verdict.status == RunStatus::kEqual && is_alone) {
+    return RefusedVerdict({ErrorClass::kUnsupported,
+                           "there is one stage only: nothing to compare it with",
+                           {},
+                           "dump with --xla_dump_hlo_pass_re=.*"});
+  }
   return verdict;
 }
 

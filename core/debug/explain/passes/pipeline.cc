@@ -11,12 +11,10 @@
 #include "core/backends/ahead/own_compile.h"
 #include "core/backends/pjrt/compile_module.h"
 #include "core/base/scratch_folder.h"
+#include "core/debug/explain/passes/result_sharding.h"
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/dump/stage_files.h"
-#include "core/hlo/comparison.h"
-#include "core/hlo/rewrite/copy_module.h"
-#include "core/hlo/sharding/topology.h"
 #include "core/replay/platform_table.h"
 #include "core/replay/run_targets.h"
 
@@ -32,38 +30,6 @@ Result<std::shared_ptr<const hlo::Module>> ReadStage(const dump::DumpModel& mode
   notes.insert(completed.notes.begin(), completed.notes.end());
   return completed.module;
 }
-
-// How the results of partitioned stages lie on devices, which their texts do not say: as the last
-// stage before partitioning has it.
-class ResultSharding {
- public:
-  explicit ResultSharding(const Limits& limits) : devices_(limits.devices) {}
-
-  // With that sharding; null where a partitioned stage yields parts and nothing says of what.
-  std::shared_ptr<const hlo::Module> Complete(std::shared_ptr<const hlo::Module> module) {
-    const hlo::InstructionId root = module->entry().root;
-    const hlo::Topology topology = hlo::TopologyOf(*module, devices_);
-    if (topology.unpartitioned || topology.counts.partitions == 1) {
-      whole_ = module->shape(root);
-      const auto* own = module->Get<hlo::Sharding>((*module)[root], hlo::AttributeKey::kSharding);
-      if (own != nullptr) sharding_ = *own;
-      return module;
-    }
-    if (module->header().spmd_output_sharding || !whole_ ||
-        hlo::Compatible(*whole_, module->shape(root))) {
-      return module;
-    }
-    if (!sharding_) return nullptr;
-    hlo::ModuleBuilder builder = hlo::CopyModule(*module);
-    builder.header().spmd_output_sharding = sharding_;
-    return builder.Build();
-  }
-
- private:
-  int64_t devices_;
-  std::optional<hlo::Shape> whole_;
-  std::optional<hlo::Sharding> sharding_;
-};
 
 // The compiler of the request's platform writes its dump to `folder`. The form that it was given.
 Result<std::shared_ptr<const hlo::Module>> WriteStages(
@@ -102,6 +68,10 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
   analysis::ProgramReader reader(limits);
   ResultSharding results(limits);
   const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
+  if (entry.is_mixed) {
+    return std::unexpected(Error{ErrorClass::kUnsupported, entry.several_runs, {}, {}});
+  }
+  if (!entry.several_runs.empty()) notes.insert(entry.several_runs);
   for (size_t s = 0; s < entry.stages.size(); ++s) {
     const dump::StageEntry& stage = entry.stages[s];
     const std::vector<int32_t> files = dump::ModuleFiles(model, module, static_cast<int32_t>(s));

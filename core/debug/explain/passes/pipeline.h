@@ -47,7 +47,8 @@ struct OwnPipeline {
 Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& module,
                                     const RunSpec& request, const std::stop_token& stop);
 
-// Errors: no stage of the module can be read.
+// Errors: no stage of the module can be read; unsupported where stages of several compilations are
+// mixed.
 Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits);
 
 }  // namespace hloscope::debug

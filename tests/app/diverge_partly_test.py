@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Verdicts on stages of which some cannot be compared, and of partitioned modules: diverge_partly_test.py HLOSCOPE."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from command_tests import FolderTest
+
+HLOSCOPE = os.path.abspath(sys.argv[1])
+HEADER = 'num_partitions=3, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["x"=3]>}}'
+# A shard_map of three devices as JAX writes it, and partitioned.
+BEFORE = f'''HloModule jit_f, {HEADER}
+
+ENTRY e {{
+  x = f32[12,5] parameter(0)
+  l = f32[4,5] custom-call(x), custom_call_target="xla.sdy.GlobalToLocalShape", custom_call_has_side_effect=true, frontend_attributes={{xla.sdy.in_shardings="#sdy.sharding_per_value<[<@mesh, [{{\\"x\\"}}, {{}}]>]>",xla.sdy.manual_axes="#sdy<manual_axes{{\\"x\\"}}>"}}
+  c = f32[4,5] collective-permute(l), channel_id=1, source_target_pairs={{{{0,1}},{{1,2}},{{2,0}}}}
+  n = f32[4,5] OP(l, c)
+  z = f32[] constant(2)
+  g = (f32[12,5], f32[]) custom-call(n, z), custom_call_target="xla.sdy.LocalToGlobalShape", custom_call_has_side_effect=true, frontend_attributes={{xla.sdy.manual_axes="#sdy<manual_axes{{\\"x\\"}}>",xla.sdy.out_shardings="#sdy.sharding_per_value<[<@mesh, [{{\\"x\\"}}, {{}}]>, <@mesh, []>]>"}}
+  g0 = f32[12,5] get-tuple-element(g), index=0
+  g1 = f32[] get-tuple-element(g), index=1
+  ROOT t = (f32[12,5], f32[]) tuple(g0, g1)
+}}
+'''
+AFTER = '''HloModule jit_f, is_scheduled=true, num_partitions=3
+
+ENTRY e {
+  x = f32[4,5] parameter(0), sharding={devices=[3,1]<=[3]}
+  c = f32[4,5] collective-permute(x), channel_id=1, source_target_pairs={{0,1},{1,2},{2,0}}
+  n = f32[4,5] OP(x, c)
+  z = f32[] constant(2)
+  ROOT t = (f32[4,5], f32[]) tuple(n, z)
+}
+'''
+PLAIN = 'HloModule jit_f\n\nENTRY e {{\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] {op}(x)\n}}\n'
+BROKEN = 'HloModule jit_f\n\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] custom-call(x), custom_call_target="unknown"\n}\n'
+
+
+def diverge(*arguments):
+    done = subprocess.run([HLOSCOPE, 'diverge', *arguments, '--json'], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout.count('\n') == 1, (arguments, done.returncode, done.stdout, done.stderr)
+    return done.returncode, json.loads(done.stdout)
+
+
+class Partly(FolderTest):
+    def dump(self, **stages):
+        for name, text in stages.items():
+            self.path(f'module_0000.jit_f.{name}.txt', text)
+        return self.folder
+
+    def test_nothing_compared_is_no_agreement(self):
+        folder = self.dump(before_optimizations=PLAIN.format(op='negate'), cpu_after_optimizations=BROKEN)
+        status, verdict = diverge('--passes', folder)
+        self.assertEqual((status, verdict['status'], verdict['to_compare'], verdict['compared']), (3, 'unsupported', 1, 0))
+        self.assertIn('0 of 1 stage could be compared', verdict['error'])
+        os.remove(self.path('module_0000.jit_f.cpu_after_optimizations.txt'))
+        status, verdict = diverge('--passes', folder)
+        self.assertEqual((status, verdict['status']), (3, 'unsupported'))
+
+    def test_some_compared(self):
+        self.path('module_0000.jit_f.0001.a.after_b.before_c.txt', BROKEN)
+        folder = self.dump(before_optimizations=PLAIN.format(op='negate'), cpu_after_optimizations=PLAIN.format(op='negate'))
+        status, verdict = diverge('--passes', folder)
+        self.assertEqual((status, verdict['status'], verdict['to_compare'], verdict['compared']), (0, 'equal', 2, 1))
+        self.assertIn('only 1 of 2 stages could be compared', verdict['verdict'])
+        os.remove(self.path('module_0000.jit_f.0001.a.after_b.before_c.txt'))
+        status, verdict = diverge('--passes', folder)
+        self.assertEqual((status, verdict['compared'], verdict['to_compare']), (0, 1, 1))
+        self.assertNotIn('only', verdict['verdict'])
+
+    def test_partitioned_stages_are_put_together(self):
+        for op, status in (('subtract', 0), ('add', 1)):
+            folder = self.dump(before_optimizations=BEFORE.replace('OP', 'subtract'), cpu_after_optimizations=AFTER.replace('OP', op))
+            files = [self.path(f'module_0000.jit_f.{name}.txt') for name in ('before_optimizations', 'cpu_after_optimizations')]
+            for arguments in (files, files[::-1], ['--passes', folder]):
+                got, verdict = diverge(*arguments)
+                self.assertEqual((got, verdict['errors']), (status, []), arguments)
+            self.assertNotIn('the shape is', verdict['verdict'])
+
+    def test_stages_within_the_partitioner(self):
+        # Shardings are left on what is partitioned, and nothing needs another device.
+        whole = '''HloModule jit_f, num_partitions=4
+
+ENTRY main {
+  x = f32[8,6] parameter(0), sharding={devices=[4,1]<=[4]}
+  n = f32[8,6] negate(x), sharding={devices=[4,1]<=[4]}
+  ROOT c = f32[8,6] cosine(n), sharding={devices=[4,1]<=[4]}
+}
+'''
+        within = whole.replace('8,6', '2,6').replace('main', 'main_spmd')
+        after = within.replace('c = f32[2,6] cosine(n), sharding={devices=[4,1]<=[4]}', 'c = f32[2,6] cosine(n)').replace(
+            'n = f32[2,6] negate(x), sharding={devices=[4,1]<=[4]}', 'n = f32[2,6] negate(x)')
+        self.path('module_0000.jit_f.0000.spmd-cleanup.after_pipeline-start.before_dce.txt', within)
+        self.path('module_0000.jit_f.0001.spmd-partitioner.after_spmd-partitioning.before_cse.txt', after)
+        folder = self.dump(before_optimizations=whole, cpu_after_optimizations=after.replace('jit_f,', 'jit_f, is_scheduled=true,'))
+        status, verdict = diverge('--passes', folder)
+        self.assertEqual((status, verdict['status'], verdict['stepped_over']), (0, 'equal', []))
+        self.assertEqual((verdict['to_compare'], verdict['compared']), (3, 3))
+
+    def test_unknown_sharding_is_unsupported(self):
+        # The result is no longer that of the region, so that nothing says how it is sharded.
+        before = BEFORE.replace('OP', 'subtract').replace('ROOT t = (f32[12,5], f32[]) tuple(g0, g1)',
+                                                          'g2 = f32[12,5] negate(g0)\n  ROOT t = (f32[12,5], f32[]) tuple(g2, g1)')
+        self.dump(before_optimizations=before, cpu_after_optimizations=AFTER.replace('OP', 'subtract'))
+        status, verdict = diverge(*[self.path(f'module_0000.jit_f.{name}.txt') for name in ('before_optimizations', 'cpu_after_optimizations')])
+        self.assertEqual((status, verdict['status']), (3, 'unsupported'))
+        self.assertIn('the sharding of its results is unknown', verdict['error'])
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
