@@ -9,6 +9,7 @@
 
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/dump_recompilations.h"
+#include "core/dump/run_record.h"
 #include "tests/base/paths.h"
 
 namespace hloscope::debug {
@@ -138,7 +139,7 @@ TEST(Recompilations, OfTwoVersions) {
     std::ofstream(folder / run / "module_0001.jit_step.before_optimizations.txt")
         << "HloModule jit_step\n\nENTRY main {\n  ROOT x = " << shape << " parameter(0)\n}\n";
     if (version != nullptr)
-      std::ofstream(folder / run / kRecordFile)
+      std::ofstream(folder / run / dump::kRecordFile)
           << "{\"framework\":\"JAX\",\"version\":\"" << version << "\"}\n";
   };
   write("a", "0.9.0", "f32[4]{0}");
@@ -154,7 +155,7 @@ TEST(Recompilations, OfTwoVersions) {
   EXPECT_EQ(RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.size(), 1U);
   write("b", "0.9.0", "f32[4]{0}");
   EXPECT_TRUE(RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.empty());
-  fs::remove(folder / "b" / kRecordFile);
+  fs::remove(folder / "b" / dump::kRecordFile);
   EXPECT_TRUE(RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.empty());
   fs::remove_all(folder);
 }
