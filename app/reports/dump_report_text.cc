@@ -278,7 +278,8 @@ std::string NotesText(const DumpReport& report) {
   std::string out = RecompilationsText(report.recompilations);
   const dump::LoggedErrors logged = dump::ErrorsInLogs(model);
   for (const dump::LoggedError& error : logged.errors)
-    out += ErrorText(error.error, model.files()[static_cast<size_t>(error.file)].path, "  error ");
+    out += ErrorText(error.error, model.files()[static_cast<size_t>(error.file)].path,
+                     fmt::format("  {} ", dump::NameOf(error.error.severity)));
   return out;
 }
 

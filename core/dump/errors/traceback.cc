@@ -30,7 +30,7 @@ std::optional<SourceLine> FrameOf(std::string_view line) {
   std::string_view number = line.substr(end + 8);
   const auto value = TakeNumber(number);
   if (!value || *value < 0 || *value > INT32_MAX) return std::nullopt;
-  return SourceLine{std::string(line.substr(0, end)), static_cast<int32_t>(*value)};
+  return SourceLine{std::string(line.substr(0, end)), static_cast<int32_t>(*value), false};
 }
 
 bool BeginsTrace(std::string_view line) {
@@ -38,7 +38,7 @@ bool BeginsTrace(std::string_view line) {
          line.find("Stack trace for op definition:") != std::string_view::npos;
 }
 
-// The last frame of the user's in the trace that begins behind line `start`.
+// The last frame of the program itself in the trace that begins after line `start`.
 SourceLine LastOfTrace(const std::vector<std::string_view>& lines, size_t start) {
   SourceLine found;
   for (size_t k = start; k < lines.size() && k < start + kMaxAfter; ++k) {
@@ -57,7 +57,7 @@ SourceLine DefinedAt(std::string_view line) {
   std::string_view number = place.substr(colon + 1);
   const auto value = TakeNumber(number);
   if (!value || *value < 0 || *value > INT32_MAX) return {};
-  return {std::string(place.substr(0, colon)), static_cast<int32_t>(*value)};
+  return {std::string(place.substr(0, colon)), static_cast<int32_t>(*value), true};
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace hloscope::dump {
 struct SourceLine {
   std::string file;  // empty: none
   int32_t line = 0;
+  bool is_definition = false;  // of a variable, "(defined @ …)"
 };
 
 // The line of the user's own code in which the operation of an error was made: `lines[error]` is
