@@ -160,6 +160,38 @@ TEST(Recompilations, OfTwoVersions) {
   fs::remove_all(folder);
 }
 
+// A folder of the program may have the name of a framework.
+TEST(CompileLog, TheLineIsTheProgramsOwn) {
+  const std::string log =
+      "Compilation Analysis: ====\nCompilation Analysis: Compilation Cause\n"
+      "Compilation Analysis:   user torch_xla.sync\nCompilation Analysis: Graph Info: \n"
+      "Compilation Analysis:   Graph Hash: 52ea8b\n"
+      "Compilation Analysis:   Number of Graph Inputs: 7\n"
+      "Compilation Analysis: Python Frame Triggered Execution: \n"
+      "Compilation Analysis:   sync (/e/lib/python3.11/site-packages/torch_xla/torch_xla.py:87)\n"
+      "Compilation Analysis:   main (/home/me/torch/t2.py:9)\n"
+      "Compilation Analysis:   <module> (/home/me/torch/t2.py:12)\n"
+      "Compilation Analysis: ----\nCompilation Analysis: ====\n\n";
+  const CompileLog found = ReadCompileLog(log, "log");
+  ASSERT_EQ(found.compilations.size(), 1U);
+  EXPECT_EQ(found.compilations[0].place, "/home/me/torch/t2.py:9");
+}
+
+// What was followed already is no fix; an object without __eq__ is no array.
+TEST(Recompilations, FixesFitTheCase) {
+  Recompilation one;
+  one.framework = "JAX";
+  one.cause.reason = RecompileReason::kIdentical;
+  EXPECT_TRUE(FixOf(one).contains("JAX_EXPLAIN_CACHE_MISSES=1"));
+  one.was_logged = true;
+  EXPECT_FALSE(FixOf(one).contains("JAX_EXPLAIN_CACHE_MISSES"));
+  one.cause.reason = RecompileReason::kStatic;
+  one.cause.to = "3";
+  EXPECT_TRUE(FixOf(one).contains("pass it as an array"));
+  one.cause.to = "<__main__.Cfg object at 0x7f0011223344>";
+  EXPECT_TRUE(FixOf(one).contains("__hash__ and __eq__"));
+}
+
 TEST(CompileLog, WordingsOfEarlierJax) {
   const Recompilation old = Only(
       "WARNING:jax:TRACING CACHE MISS at /a/t.py:3 (main) because:\n  never seen function:\n"

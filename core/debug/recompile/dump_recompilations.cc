@@ -153,6 +153,15 @@ class Finder {
     return IsSameProgram(a.facts, b.facts);
   }
 
+  // Whether the run had what the fix for an unknown reason asks for.
+  bool WasLogged(const dump::ModuleEntry& module) const {
+    const dump::RunRecord* record = records_.For(module.folder);
+    if (record == nullptr) return false;
+    return record->Variable("JAX_EXPLAIN_CACHE_MISSES") == "1" ||
+           record->Variable("TF_CPP_VMODULE").contains("device_compilation_profiler") ||
+           record->Variable("PT_XLA_DEBUG_LEVEL") == "2";
+  }
+
   const LoggedCompilation* Logged(int32_t module) const {
     const auto at = logged_.find(module);
     return at == logged_.end() ? nullptr : at->second;
@@ -200,6 +209,7 @@ class Finder {
     one.module = now.module;
     one.cause = CauseOf(before.facts, now.facts);
     one.outside_jit = now.facts.outside_jit;
+    one.was_logged = WasLogged(module);
     const std::string& earlier_name = model_.modules()[static_cast<size_t>(before.module)].name;
     // Each trace has a number; TensorFlow has no weak types.
     if (one.framework == "TensorFlow" && one.cause.reason == RecompileReason::kIdentical &&
