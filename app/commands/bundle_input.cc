@@ -12,6 +12,7 @@
 #include "core/debug/bundle/untrusted_request.h"
 #include "core/debug/explain/diverge/read_verdict.h"
 #include "core/dump/dump_model.h"
+#include "core/dump/run_record.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::app {
@@ -65,6 +66,14 @@ void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage,
                   const debug::RunSpec& request, BundleInput& input) {
   const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
   input.framework = entry.framework == "unknown" ? "" : entry.framework;
+  const dump::RunRecords records = dump::ReadRunRecords(model);
+  if (const dump::RunRecord* record = records.For(entry.folder);
+      record != nullptr && record->framework == entry.framework) {
+    input.framework_version = record->version;
+    const auto jaxlib = record->packages.find("jaxlib");
+    if (record->framework == "JAX" && jaxlib != record->packages.end())
+      input.framework_version += ", jaxlib " + jaxlib->second;
+  }
   input.target = entry.target;
   for (const int32_t file : entry.files) {
     const dump::FileEntry& one = model.files()[static_cast<size_t>(file)];

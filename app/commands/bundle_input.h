@@ -13,9 +13,9 @@ namespace hloscope::app {
 struct BundleInput {
   std::string module;  // its file
   // Of the dump that it lies in; empty: unknown.
-  std::string stage, framework, target, stablehlo, ptx, debug_options, log;
+  std::string stage, framework, framework_version, target, stablehlo, ptx, debug_options, log;
   debug::DumpedKernels kernels;  // of a dump that the run runs
-  std::string verdict;  // the line of `diverge --json`, where the input was one
+  std::string verdict;           // the line of `diverge --json`, where the input was one
 };
 
 // `given` is a module, a dump (its largest module, as it was before optimizations) or a file with

@@ -20,8 +20,10 @@
 #include "core/debug/bundle/secret_names.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/dump_recompilations.h"
+#include "core/debug/record/flag_probe.h"
 #include "core/debug/record/program_run.h"
 #include "core/debug/record/recording_plan.h"
+#include "core/dump/run_record.h"
 
 namespace hloscope::app {
 namespace {
@@ -84,6 +86,7 @@ class RecordCommand : public Command {
       Warn(fmt::format("the program {}{}; the dump up to that point is kept",
                        run->interrupted ? "was interrupted and " : "", run->exit.ToString()));
     }
+    WarnOfFlags(*program, environment, *plan, *run, context.limits);
     std::error_code ignored;
     if (!plan->hook.empty()) std::filesystem::remove_all(plan->hook, ignored);
     if (options_.profile && !plan->hook.empty() && FilesIn(plan->dump + "/profile") == profiles)
@@ -124,6 +127,32 @@ class RecordCommand : public Command {
     for (const auto& [name, version] : program.frameworks)
       names.push_back(version.empty() ? name : name + " " + version);
     return names.empty() ? "a program" : fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  // Whether a crash is due to our flags, as far as a small program of ours shows it.
+  void WarnOfFlags(const debug::RecordedProgram& program, const debug::Environment& environment,
+                   const debug::RecordingPlan& plan, const debug::ProgramRun& run,
+                   const Limits& limits) {
+    if (run.interrupted || plan.added.empty()) return;
+    const auto log = FileView::Open(log_, limits);
+    if (!debug::MayBeFlags(run.exit, log ? log->bytes() : std::string_view())) return;
+    if (!program.frameworks.empty())
+      PrintError(fmt::format("tries the same flags on a small {} program",
+                             program.frameworks.front().name));
+    const debug::FlagVerdict verdict = debug::TryFlags(program, environment, plan);
+    if (verdict.is_ours) {
+      Warn(fmt::format(
+          "the crash is due to flags that hloscope set: a small {} program {} with them, and runs "
+          "without; fix: record without the options that add them, of {}",
+          verdict.framework, verdict.how, fmt::join(plan.added, " ")));
+      return;
+    }
+    Warn(fmt::format(
+        "{}; your program was not run again, as it may have effects; to see whether "
+        "it crashes without them, run the same command without `hloscope record --`",
+        verdict.is_known ? fmt::format("a small {} program runs with the flags that hloscope set",
+                                       verdict.framework)
+                         : "the flags that hloscope set could not be tried by themselves"));
   }
 
   // What the log says of compilations that were none.
@@ -187,7 +216,7 @@ class RecordCommand : public Command {
     const debug::RecordedFramework framework = FrameworkOf(program, **first);
     if ((*first)->modules().empty()) Warn("the program left no module: " + WhyEmpty(program, run));
     // A folder that others may write to: what a link there leads to is not ours to write.
-    const std::string record = plan.dump + "/" + debug::kRecordFile;
+    const std::string record = plan.dump + "/" + dump::kRecordFile;
     std::error_code error;
     if (std::filesystem::is_symlink(record, error)) std::filesystem::remove(record, error);
     const Status kept = WriteFileAtomically(record, RecordJson(program, plan, run, framework));

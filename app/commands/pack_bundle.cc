@@ -106,6 +106,7 @@ debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
   source.stablehlo = mlir ? std::string(loaded.loaded.file.bytes()) : input.stablehlo;
   source.stage = input.stage;
   source.framework = input.framework;
+  source.framework_version = input.framework_version;
   source.target = input.target;
   source.ptx = input.ptx;
   source.kernels = input.kernels;

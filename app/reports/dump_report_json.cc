@@ -294,7 +294,14 @@ class Writer {
 
   void WriteTensorFlow() {
     const dump::TensorFlowSummary& tf = *summary_.tensorflow;
-    json_.Key("tensorflow").BeginObject().Key("clusters").BeginArray();
+    json_.Key("tensorflow").BeginObject();
+    OrNull("sentence", tf.verdict.sentence);
+    OrNull("fix", tf.verdict.fix);
+    json_.Field("auto_clustering", dump::NameOf(tf.verdict.state));
+    json_.Field("operations", tf.verdict.operations).Field("clustered", tf.verdict.clustered);
+    json_.Key("compiled_functions").BeginArray();
+    for (const std::string& name : tf.verdict.compiled) json_.Value(name);
+    json_.EndArray().Key("clusters").BeginArray();
     for (const dump::TensorFlowCluster& cluster : tf.clusters) {
       json_.BeginObject().Field("name", cluster.name).Key("nodes");
       cluster.nodes < 0 ? json_.Null() : json_.Value(cluster.nodes);
@@ -360,7 +367,7 @@ class Writer {
     OrNull("reason", node.reason);
     OrNull("evidence", node.evidence);
     OrNull("fix", node.fix);
-    json_.Field("by_log", node.by_log).EndObject();
+    json_.Field("by_log", node.by_log).Field("eager", node.eager).EndObject();
   }
 
   void WriteFiles() {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "app/reports/dump_report.h"
@@ -219,11 +220,19 @@ std::string BordersText(const std::vector<dump::ClusterBorder>& borders) {
 
 std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowSummary& tf) {
   std::string out;
+  if (!tf.verdict.sentence.empty()) out += fmt::format("  TensorFlow: {}\n", tf.verdict.sentence);
+  if (!tf.verdict.fix.empty()) out += fmt::format("    fix: {}\n", tf.verdict.fix);
   for (const dump::TensorFlowCluster& cluster : tf.clusters) out += ClusterText(model, cluster);
-  if (!tf.unclustered.empty()) {
-    out += fmt::format("  {} in no cluster:\n", Counted(tf.unclustered.size(), "TensorFlow node"));
-    out += OutsideText(tf.unclustered);
+  std::vector<dump::TensorFlowNode> nodes;
+  std::ranges::copy_if(tf.unclustered, std::back_inserter(nodes),
+                       [](const dump::TensorFlowNode& node) { return !node.eager; });
+  if (!nodes.empty()) {
+    out += fmt::format("  {} in no cluster:\n", Counted(nodes.size(), "TensorFlow node"));
+    out += OutsideText(nodes);
   }
+  if (const size_t eager = tf.unclustered.size() - nodes.size(); eager > 0)
+    out += fmt::format("  {} of operations that eager mode runs one by one (--json lists them)\n",
+                       Counted(eager, "more node"));
   if (!tf.in_functions.empty()) {
     out += fmt::format(
         "  {} that keep their function out of clusters (jit_compile=True may compile it):\n",
@@ -269,7 +278,8 @@ std::string NotesText(const DumpReport& report) {
   std::string out = RecompilationsText(report.recompilations);
   const dump::LoggedErrors logged = dump::ErrorsInLogs(model);
   for (const dump::LoggedError& error : logged.errors)
-    out += ErrorText(error.error, model.files()[static_cast<size_t>(error.file)].path, "  error ");
+    out += ErrorText(error.error, model.files()[static_cast<size_t>(error.file)].path,
+                     fmt::format("  {} ", dump::NameOf(error.error.severity)));
   return out;
 }
 

@@ -49,6 +49,7 @@ void WriteError(JsonWriter& json, const dump::ExplainedError& error, std::string
     value.empty() ? json.Null() : json.Value(value);
   };
   json.BeginObject().Field("kind", error.kind);
+  json.Field("severity", dump::NameOf(error.severity));
   text("node", error.node);
   text("op", error.op);
   text("device", error.device);

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "core/dump/advice.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/listing/word_list.h"
 #include "core/dump/own_compilation.h"
+#include "core/dump/run_record.h"
 #include "core/dump/stage_order.h"
 
 namespace hloscope::dump {
@@ -45,17 +48,11 @@ constexpr PieceRow kPieces[] = {
 
 class Finder {
  public:
-  explicit Finder(const DumpModel& model) : model_(model) {}
+  explicit Finder(const DumpModel& model) : model_(model), records_(ReadRunRecords(model)) {}
 
   std::vector<MissingPiece> Find() {
     if (model_.modules().empty()) {
-      bool graphs = std::ranges::any_of(model_.files(), [](const FileEntry& file) {
-        return file.role == FileRole::kTensorFlowGraph;
-      });
-      missing_.push_back(
-          {-1, "modules",
-           graphs ? "this folder has TensorFlow graphs only" : "XLA writes them only on request",
-           "XLA_FLAGS=--xla_dump_to=DIR"});
+      NameModules();
       return std::move(missing_);
     }
     FindStages();
@@ -68,6 +65,53 @@ class Finder {
  private:
   size_t size() const { return model_.modules().size(); }
   const ModuleEntry& module(size_t m) const { return model_.modules()[m]; }
+
+  // A run that dumped what it compiled compiled nothing.
+  void NameModules() {
+    const bool graphs = std::ranges::any_of(model_.files(), [](const FileEntry& file) {
+      return file.role == FileRole::kTensorFlowGraph;
+    });
+    MissingPiece piece{
+        -1, "modules",
+        graphs ? "this folder has TensorFlow graphs only" : "XLA writes them only on request",
+        "XLA_FLAGS=--xla_dump_to=DIR"};
+    const RunRecord* record = records_.For("");
+    if (record != nullptr && WasFollowed(piece.flag, *record)) {
+      piece.flag.clear();
+      piece.why = record->exit != 0
+                      ? fmt::format("the program ended with exit status {} before XLA compiled one",
+                                    record->exit)
+                      : "the run dumped to this folder, and XLA compiled nothing in it";
+    }
+    missing_.push_back(std::move(piece));
+  }
+
+  // Leaves out a flag that was set already, or that the program's framework does not take; says
+  // where it is untried.
+  void JudgeFlag(MissingPiece& piece, const std::vector<int32_t>& modules) const {
+    if (piece.flag.empty()) return;
+    bool followed = true;
+    std::set<std::pair<std::string_view, std::string_view>> versions;
+    for (int32_t m : modules) {
+      const ModuleEntry& entry = module(static_cast<size_t>(m));
+      const RunRecord* record = records_.For(entry.folder);
+      followed = followed && record != nullptr && WasFollowed(piece.flag, *record);
+      const bool same = record != nullptr && record->framework == entry.framework;
+      versions.emplace(entry.framework, same ? record->version : std::string_view());
+    }
+    if (followed) {
+      piece.why += "; the run had " + piece.flag;
+      piece.flag.clear();
+      return;
+    }
+    AdviceVerdict worst;
+    for (const auto& [framework, version] : versions) {
+      AdviceVerdict verdict = JudgeAdvice(piece.flag, framework, version);
+      if (verdict.state > worst.state) worst = std::move(verdict);
+    }
+    if (!worst.note.empty()) piece.why += "; " + worst.note;
+    if (worst.state == AdviceState::kFails) piece.flag.clear();
+  }
 
   // Modules with an id were dumped by XLA or by our own compiler, to which its flags mean nothing;
   // others are files by themselves.
@@ -100,6 +144,7 @@ class Finder {
       }
     }
     if (without.empty()) return;
+    JudgeFlag(piece, without);
     if (with == 0) {
       missing_.push_back(std::move(piece));
       return;
@@ -148,11 +193,17 @@ class Finder {
       return file.role == FileRole::kTensorFlowGraph;
     });
     if (!clusters || graphs) return;
-    missing_.push_back({-1, "TensorFlow graphs", "needed to see what is outside the clusters",
-                        "TF_DUMP_GRAPH_PREFIX=DIR TF_XLA_FLAGS=--tf_xla_clustering_debug"});
+    MissingPiece piece{-1, "TensorFlow graphs", "needed to see what is outside the clusters",
+                       "TF_DUMP_GRAPH_PREFIX=DIR TF_XLA_FLAGS=--tf_xla_clustering_debug"};
+    const RunRecord* record = records_.For("");
+    const AdviceVerdict verdict =
+        JudgeAdvice(piece.flag, "TensorFlow", record == nullptr ? "" : record->version);
+    if (!verdict.note.empty()) piece.why += "; " + verdict.note;
+    missing_.push_back(std::move(piece));
   }
 
   const DumpModel& model_;
+  RunRecords records_;
   std::vector<MissingPiece> missing_;
 };
 

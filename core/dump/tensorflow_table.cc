@@ -9,9 +9,12 @@
 #include <set>
 
 #include "core/base/counted.h"
+#include "core/dump/advice.h"
+#include "core/dump/run_record.h"
 #include "core/dump/tensorflow/marking.h"
 #include "core/dump/tensorflow/marking_log.h"
 #include "core/dump/tensorflow_borders.h"
+#include "core/dump/tensorflow_verdict.h"
 
 namespace hloscope::dump {
 namespace {
@@ -71,18 +74,7 @@ class Together {
 
   std::shared_ptr<const TensorFlowSummary> Make() {
     ReadLogs();
-    for (std::string_view point : kPoints) {
-      std::vector<int32_t> files = FilesOfPoint(model_, point);
-      if (files.empty()) continue;
-      for (int32_t file : files) Add(file, point);
-      // Nobody marked the others. What they cannot hold is known, not what became of them.
-      marked_ = !clusters_.empty() || point.starts_with("mark");
-      if (marked_) break;
-      if (point == kPoints[3] || point.empty()) break;
-      summary_->unclustered.clear();
-      summary_->borders.clear();
-    }
-    if (!marked_) LeaveUnmarked();
+    Gather();
     if (marked_) AddDeclustered();
     // A cluster compiled without its graph here is still one.
     for (const ModuleEntry& module : model_.modules()) AddCompiled(module);
@@ -92,10 +84,59 @@ class Together {
       summary_->clusters.push_back(std::move(cluster));
     }
     summary_->devices.assign(devices_.begin(), devices_.end());
+    Judge();
     return summary_;
   }
 
  private:
+  // The graphs of the point that says most, and those that it leaves out.
+  void Gather() {
+    for (std::string_view point : kPoints) {
+      std::vector<int32_t> files = FilesOfPoint(model_, point);
+      if (files.empty()) continue;
+      for (int32_t file : files) Add(file, point);
+      // Nobody marked the others. What they cannot hold is known, not what became of them.
+      marked_ = !clusters_.empty() || point.starts_with("mark");
+      saw_marked_ |= marked_;
+      if (marked_) break;
+      if (point == kPoints[3] || point.empty()) break;
+      summary_->unclustered.clear();
+      summary_->borders.clear();
+    }
+    // Marked graphs are dumped only where they have a candidate.
+    if (marked_) {
+      for (int32_t file : FilesOfPoint(model_, kPoints[3])) {
+        if (!IsOfMarkedGraph(file)) Add(file, kPoints[3]);
+      }
+    }
+  }
+
+  // Whether auto-clustering looked at the graphs, by what it left and by the flags of the run;
+  // what it did not look at has no other reason to be outside.
+  void Judge() {
+    const bool only_cpus = std::ranges::all_of(
+        devices_, [](const std::string& device) { return TensorFlowDeviceType(device) == "CPU"; });
+    const RunRecords records = ReadRunRecords(model_);
+    const RunRecord* record = records.For("");
+    if (record != nullptr && record->framework != "TensorFlow") record = nullptr;
+    const AutoClustering state = saw_marked_ || was_logged_ || !summary_->clusters.empty()
+                                     ? AutoClustering::kOn
+                                     : StateByFlags(record, only_cpus);
+    if (state != AutoClustering::kOn) LeaveUnmarked(state, FixOfState(state, only_cpus));
+    for (TensorFlowNode& node : summary_->unclustered) JudgeFix(node, record);
+    for (TensorFlowNode& node : summary_->in_functions) JudgeFix(node, record);
+    summary_->verdict = JudgeClustering(model_, *summary_, state);
+  }
+
+  // Leaves out flags that the run had, and those that this TensorFlow does not take.
+  static void JudgeFix(TensorFlowNode& node, const RunRecord* record) {
+    if (node.fix.empty() || record == nullptr) return;
+    const AdviceVerdict verdict = JudgeAdvice(node.fix, record->framework, record->version);
+    if (verdict.state == AdviceState::kFails || WasFollowed(node.fix, *record)) node.fix.clear();
+    if (verdict.state == AdviceState::kUntried && !verdict.note.empty())
+      node.fix += fmt::format(" ({})", verdict.note);
+  }
+
   void ReadLogs() {
     for (size_t k = 0; k < model_.files().size(); ++k) {
       if (model_.files()[k].role != FileRole::kRunLog) continue;
@@ -115,6 +156,12 @@ class Together {
             fmt::format("{}: and {} cut off", model_.files()[k].path,
                         Counted(log.warnings.size() - kMaxWarnings, "more line")));
       for (MarkingRun& run : log.runs) {
+        // Without the flag for CPUs the pass names their nodes and looks no further.
+        was_logged_ |= !run.nodes.empty() || !run.assigned.empty();
+        if (!run.later.empty()) {
+          if (!run.graph.empty()) marked_later_.insert(run.later);
+          runs_.try_emplace(run.later, run);
+        }
         if (!run.graph.empty()) runs_.try_emplace(run.graph, std::move(run));
       }
     }
@@ -135,6 +182,11 @@ class Together {
       if (is_new) at->second.graph = file;
     }
     const auto run = runs_.find(StemOf(model_.files()[static_cast<size_t>(file)].path));
+    if (point.starts_with("mark")) {
+      saw_marked_ = true;
+      marked_graphs_.insert(MainNodes(**graph));
+    }
+    const bool eager = IsEagerGraph(**graph);
     for (const TensorFlowNode& node : (*graph)->nodes) {
       if (!node.device.empty()) devices_.insert(node.device);
       if (!node.cluster.empty()) continue;
@@ -147,11 +199,34 @@ class Together {
       summary_->unclustered.push_back(node);
       TensorFlowNode& own = summary_->unclustered.back();
       own.graph = file;
+      own.eager = eager;
       if (point.ends_with("annotated")) TakeAnnotation(own.name, own.cluster);
       if (run != runs_.end()) ApplyLog(run->second, own);
     }
     for (ClusterBorder& border : FindBorders(**graph))
       summary_->borders.push_back(std::move(border));
+  }
+
+  static std::set<std::string> MainNodes(const TensorFlowGraph& graph) {
+    std::set<std::string> names;
+    for (const TensorFlowNode& node : graph.nodes) {
+      if (node.function.empty()) names.insert(node.name);
+    }
+    return names;
+  }
+
+  // The graph after the marking pass is dumped too: which is which the log says, or the nodes do.
+  bool IsOfMarkedGraph(int32_t file) {
+    const std::string_view stem = StemOf(model_.files()[static_cast<size_t>(file)].path);
+    if (runs_.contains(stem)) return marked_later_.contains(stem);
+    auto graph = model_.TensorFlow(file);
+    if (!graph) return true;  // told by whoever reads the graphs themselves
+    const std::set<std::string> names = MainNodes(**graph);
+    const auto same = std::ranges::find_if(
+        marked_graphs_, [&](const auto& marked) { return std::ranges::includes(names, marked); });
+    if (same == marked_graphs_.end()) return false;
+    marked_graphs_.erase(same);
+    return true;
   }
 
   // Nodes that were marked and are in no cluster any more when the clusters are cut out.
@@ -186,7 +261,9 @@ class Together {
   }
 
   // Of graphs that the marking pass did not see only that is known.
-  void LeaveUnmarked() {
+  void LeaveUnmarked(AutoClustering state, const std::string& fix) {
+    const OutsideReason why =
+        state == AutoClustering::kNotForCpu ? OutsideReason::kCpuOff : OutsideReason::kNotMarked;
     for (TensorFlowNode& node : summary_->unclustered) {
       switch (node.why) {
         case OutsideReason::kArgument:
@@ -198,7 +275,8 @@ class Together {
         case OutsideReason::kOutside:
           continue;
         default:
-          SetVerdict(node, {OutsideReason::kNotMarked, {}});
+          SetVerdict(node, {why, {}});
+          node.fix = fix;
       }
     }
   }
@@ -236,9 +314,13 @@ class Together {
   std::shared_ptr<TensorFlowSummary> summary_ = std::make_shared<TensorFlowSummary>();
   std::map<std::string, TensorFlowCluster> clusters_;
   std::map<std::string, MarkingRun, std::less<>> runs_;  // by the graph they marked
+  std::set<std::string, std::less<>> marked_later_;      // graphs after those that were marked
+  std::multiset<std::set<std::string>> marked_graphs_;   // by the names of their nodes
   std::set<std::string> devices_;
   std::set<std::pair<std::string, std::string>> in_functions_;
   bool marked_ = true;
+  bool saw_marked_ = false;  // a graph of the marking pass, or one with clusters
+  bool was_logged_ = false;  // the log tells of nodes that the marking pass looked at
 };
 
 }  // namespace

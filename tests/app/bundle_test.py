@@ -290,6 +290,15 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         self.assertEqual(manifest['stage'], 'before_optimizations')
         self.assertEqual(made['replayed'], 'reproduced')
 
+    def test_a_recorded_dump_says_the_version(self):
+        os.mkdir(self.path('d'))
+        self.path('d/module_0001.jit_square.before_optimizations.txt', SQUARE.replace('HloModule ', 'HloModule jit_', 1))
+        self.path('d/hloscope-record.json', json.dumps({'framework': 'JAX', 'version': '0.10.2', 'packages': {'jaxlib': '0.10.2'}}))
+        out, _ = self.create(self.path('d'))
+        manifest = json.loads(parts_of(out)['manifest.json'])
+        self.assertEqual((manifest['framework'], manifest['framework_version']), ('JAX', '0.10.2, jaxlib 0.10.2'))
+        self.assertIn('JAX 0.10.2, jaxlib 0.10.2', parts_of(out)['report.md'].decode())
+
     def test_a_verdict_names_the_run(self):
         arguments = self.wrong()
         verdict = self.path('verdict.json', json.dumps({

@@ -67,6 +67,23 @@ class Doctor(unittest.TestCase):
             self.assertEqual(finding['state'], 'ready', finding)
             self.assertIn('lammps-jax-pjrt-cpu 1.0, PJRT interface 0.100 with a profiler extension', finding['message'])
 
+    def test_frameworks(self):
+        """From the disk: nothing is imported."""
+        packages = 'tf/lib/python3.11/site-packages'
+        for distribution in ('tensorflow_cpu-2.21.0', 'keras-3.15.1', 'torch-2.9.1', 'jax-0.10.2', 'jax_cuda12_plugin-0.10.2'):
+            os.makedirs(self.path(f'{packages}/{distribution}.dist-info/x'))
+        for file, text in (('tensorflow/python/platform/build_info.py', "build_info = OrderedDict([('is_cuda_build', False)])\n"),
+                           ('torch/version.py', "cuda: Optional[str] = '12.8'\nhip: Optional[str] = None\n")):
+            with open(self.path(f'{packages}/{file}'), 'w', encoding='utf-8') as f:
+                f.write(text)
+        found = self.doctor('--python', os.path.join(self.folder, 'tf'))
+        for subject, state, words in (('tensorflow-cpu 2.21.0', 'without-cuda', 'it uses no GPU'), ('keras 3.15.1', 'found', 'model.compile'),
+                                      ('torch 2.9.1', 'no-gpu', 'built for CUDA 12.8'), ('jax 0.10.2', 'no-gpu', 'jax-cuda12-plugin 0.10.2')):
+            finding = found['frameworks', subject][0]
+            self.assertEqual(finding['state'], state)
+            self.assertIn(words, finding['message'])
+        self.assertIn("'tensorflow[and-cuda]==2.21.0'", found['frameworks', 'tensorflow-cpu 2.21.0'][0]['command'])
+
     def test_plugins_that_cannot_be_used(self):
         for made_up, message in (('fake_plugin_major', 'implements version 1.100'), ('fake_plugin_old', 'at least 0.29 is needed'),
                                  ('fake_plugin_no_table', 'not a PJRT plugin'), ('fake_plugin_no_start', 'no device of that kind'),

@@ -2,8 +2,10 @@
 """`hloscope record` on programs that write what XLA would, with packages that only say their version.
 
   record_test.py HLOSCOPE"""
+import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,6 +47,8 @@ class RecordTest(FolderTest):
     def install(self, package, version, code=''):
         """A package in PYTHONPATH that says its version and does nothing else."""
         site = self.path('site')
+        for other in glob.glob(os.path.join(site, f'{package}-*.dist-info')):
+            shutil.rmtree(other)
         os.makedirs(os.path.join(site, f'{package}-{version}.dist-info'), exist_ok=True)
         os.makedirs(os.path.join(site, package), exist_ok=True)
         self.path(f'site/{package}-{version}.dist-info/METADATA', f'Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n')
@@ -73,10 +77,23 @@ class Record(RecordTest):
         self.assertIn('/hloscope-dump: 1 module, ', out)
         self.assertIn('module_0001 jit_step', out)
         self.assertIn('next: hloscope info', out)
-        self.assertIn('the flags are set for any XLA', err)
+        self.assertIn('only flags that any XLA has are set', err)
         self.assertIn('/hloscope-dump-2: 1 module, ', self.record()[1])
 
+    def test_no_flag_that_the_xla_may_not_have(self):
+        """An unknown flag ends the program: without a library to look into, only versions that were tried get newer ones."""
+        for version, has in (('0.10.2', True), ('0.4.1', False), (None, False)):
+            if version is not None:
+                self.install('jax', version)
+            else:
+                self.environment.pop('PYTHONPATH')
+            self.record('--dump', f'd{version}', program='# import jax\n' + COMPILES)
+            flags = self.seen()['XLA_FLAGS']
+            self.assertIn('--xla_dump_hlo_as_text=true', flags)
+            self.assertEqual('xla_dump_emitter_re' in flags, has, version)
+
     def test_flags_that_are_set_stay(self):
+        self.install('jax', '0.10.2')
         self.environment['XLA_FLAGS'] = '--xla_mine=1 --xla_dump_hlo_as_text=false --xla_dump_hlo_module_re=step'
         status, _, err = self.record('--dump', 'd', '--passes')
         self.assertEqual(status, 0, err)
@@ -218,6 +235,36 @@ with open(os.path.join(flags['xla_dump_to'], 'module_0002.jit_step.before_optimi
         self.assertIn('records TensorFlow 2.99', err)
         err = self.record(program='import tensorflow as tf\nimport sys\nsys.stderr.write("] Dumped Graph to x\\n")')[2]
         self.assertNotIn('Dumped Graph', err)
+
+    def test_a_flag_that_crashes_the_framework_is_left_out(self):
+        """XLA:CPU of TensorFlow 2.21 has --xla_dump_hlo_snapshots, and dies of it."""
+        program = 'import tensorflow as tf\n' + COMPILES
+        for version, flag, words in (('2.21.0', False, '--snapshots is left out: --xla_dump_hlo_snapshots crashes TensorFlow 2.21'),
+                                     ('2.22.0', False, 'and is untried with TensorFlow 2.22.0')):
+            self.install('tensorflow', version)
+            status, _, err = self.record('--snapshots', program=program)
+            self.assertEqual(status, 0, err)
+            self.assertEqual('xla_dump_hlo_snapshots' in self.seen()['XLA_FLAGS'], flag, version)
+            self.assertIn(words, err)
+        self.install('jax', '0.10.2')
+        self.record('--snapshots', program='import jax\n' + COMPILES)
+        self.assertIn('--xla_dump_hlo_snapshots=true', self.seen()['XLA_FLAGS'])
+
+    def test_whose_crash_it_is(self):
+        """A small program is tried with the flags and without; the user's own program runs once."""
+        crash = COMPILES + "open('runs', 'a').write('x')\nos.abort()\n"
+        jit = 'import os\nclass Array:\n    def block_until_ready(self): pass\ndef jit(f): return lambda x: Array()\n'
+        for code, words in ((jit + "if 'xla_dump_to' in os.environ.get('XLA_FLAGS', ''): os.abort()\n",
+                             'the crash is due to flags that hloscope set: a small JAX program was killed by signal 6 (SIGABRT) with them'),
+                            (jit, 'a small JAX program runs with the flags that hloscope set; your program was not run again'),
+                            ('raise ValueError', 'the flags that hloscope set could not be tried by themselves')):
+            self.install('jax', '0.10.2', code)
+            status, _, err = self.record(program='# import jax\n' + crash)
+            self.assertEqual(status, 4)
+            self.assertIn(words, err)
+            self.assertEqual(self.read('runs'), 'x')
+            os.remove(self.path('runs'))
+        self.assertNotIn('could not be tried', self.record(program='raise SystemExit(3)')[2])
 
     def test_pytorch(self):
         self.install('torch_xla', '2.99')

@@ -138,6 +138,22 @@ TEST(Placement, WhatHasAKernelIsNotOnTheHost) {
   EXPECT_EQ(placement.bytes, 0);
 }
 
+// XLA:CPU leaves large dots to Eigen and compiles small ones.
+TEST(Placement, ADotWithAKernelIsNoLibraryCall) {
+  auto module = hlo::Parsed(ModuleWith(
+      "i = f32[4,4] dot(m, m), lhs_contracting_dims={1}, rhs_contracting_dims={0}", true));
+  analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kCpu);
+  ASSERT_EQ(Find(*module, placement, "i").place, analysis::Place::kLibraryCall);
+  dump::KernelTable kernels;
+  analysis::TakeKernels(*module, kernels, placement);
+  EXPECT_EQ(Find(*module, placement, "i").place, analysis::Place::kLibraryCall);
+  kernels.kernels.resize(1);
+  kernels.kernels[0].instructions = {"i"};
+  analysis::TakeKernels(*module, kernels, placement);
+  EXPECT_EQ(Find(*module, placement, "i").place, analysis::Place::kDeviceKernel);
+  EXPECT_EQ(Find(*module, placement, "i").library, "");
+}
+
 TEST(Placement, OfCallsThatAreOneKernel) {
   auto module = hlo::Parsed(ModuleWith(
       "i = f32[4] call(x), to_apply=fused, frontend_attributes={xla_cpu_small_call=\"true\"}",

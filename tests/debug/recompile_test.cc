@@ -9,6 +9,7 @@
 
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/dump_recompilations.h"
+#include "core/dump/run_record.h"
 #include "tests/base/paths.h"
 
 namespace hloscope::debug {
@@ -138,7 +139,7 @@ TEST(Recompilations, OfTwoVersions) {
     std::ofstream(folder / run / "module_0001.jit_step.before_optimizations.txt")
         << "HloModule jit_step\n\nENTRY main {\n  ROOT x = " << shape << " parameter(0)\n}\n";
     if (version != nullptr)
-      std::ofstream(folder / run / kRecordFile)
+      std::ofstream(folder / run / dump::kRecordFile)
           << "{\"framework\":\"JAX\",\"version\":\"" << version << "\"}\n";
   };
   write("a", "0.9.0", "f32[4]{0}");
@@ -154,9 +155,41 @@ TEST(Recompilations, OfTwoVersions) {
   EXPECT_EQ(RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.size(), 1U);
   write("b", "0.9.0", "f32[4]{0}");
   EXPECT_TRUE(RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.empty());
-  fs::remove(folder / "b" / kRecordFile);
+  fs::remove(folder / "b" / dump::kRecordFile);
   EXPECT_TRUE(RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.empty());
   fs::remove_all(folder);
+}
+
+// A folder of the program may have the name of a framework.
+TEST(CompileLog, TheLineIsTheProgramsOwn) {
+  const std::string log =
+      "Compilation Analysis: ====\nCompilation Analysis: Compilation Cause\n"
+      "Compilation Analysis:   user torch_xla.sync\nCompilation Analysis: Graph Info: \n"
+      "Compilation Analysis:   Graph Hash: 52ea8b\n"
+      "Compilation Analysis:   Number of Graph Inputs: 7\n"
+      "Compilation Analysis: Python Frame Triggered Execution: \n"
+      "Compilation Analysis:   sync (/e/lib/python3.11/site-packages/torch_xla/torch_xla.py:87)\n"
+      "Compilation Analysis:   main (/home/me/torch/t2.py:9)\n"
+      "Compilation Analysis:   <module> (/home/me/torch/t2.py:12)\n"
+      "Compilation Analysis: ----\nCompilation Analysis: ====\n\n";
+  const CompileLog found = ReadCompileLog(log, "log");
+  ASSERT_EQ(found.compilations.size(), 1U);
+  EXPECT_EQ(found.compilations[0].place, "/home/me/torch/t2.py:9");
+}
+
+// What was followed already is no fix; an object without __eq__ is no array.
+TEST(Recompilations, FixesFitTheCase) {
+  Recompilation one;
+  one.framework = "JAX";
+  one.cause.reason = RecompileReason::kIdentical;
+  EXPECT_TRUE(FixOf(one).contains("JAX_EXPLAIN_CACHE_MISSES=1"));
+  one.was_logged = true;
+  EXPECT_FALSE(FixOf(one).contains("JAX_EXPLAIN_CACHE_MISSES"));
+  one.cause.reason = RecompileReason::kStatic;
+  one.cause.to = "3";
+  EXPECT_TRUE(FixOf(one).contains("pass it as an array"));
+  one.cause.to = "<__main__.Cfg object at 0x7f0011223344>";
+  EXPECT_TRUE(FixOf(one).contains("__hash__ and __eq__"));
 }
 
 TEST(CompileLog, WordingsOfEarlierJax) {

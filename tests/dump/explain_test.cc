@@ -51,6 +51,85 @@ TEST(ExplainTest, MustCompileFailuresOfTensorFlow) {
   }
 }
 
+// Texts without a line of the program: what they mean, how much it matters, the fix.
+TEST(ExplainTest, WhatRunsSomewhereElse) {
+  struct Row {
+    std::string_view text, kind, reason, fix;
+    Severity severity;
+  };
+  using enum Severity;
+  const Row rows[] = {
+      {"/x/keras/src/trainers/trainer.py:248: UserWarning: Model doesn't support "
+       "`jit_compile=True`. Proceeding with `jit_compile=False`.\n",
+       "jit_compile_off", "runs the model without XLA", "supports_jit", kWarning},
+      {"W0000 00:00:1700000000.000000  1234 mark_for_compilation_pass.cc:1849] (One-time warning): "
+       "Not using XLA:CPU for cluster.\n",
+       "auto_clustering_cpu", "not for CPUs", "--tf_xla_cpu_global_jit", kWarning},
+      {"2024-02-11 15:48:49.130458: I external/local_tsl/tsl/cuda/cudart_stub.cc:31] Could not "
+       "find cuda drivers on your machine, GPU will not be used.\n",
+       "no_driver", "libcuda.so.1", "nvidia-smi", kNote},
+      {"F0000 00:00:1795812101.707551    2744 parse_flags_from_env.cc:234] Unknown flag in "
+       "XLA_FLAGS: --xla_dump_buffer_assignment_analysis\n",
+       "unknown_flag", "no flag --xla_dump_buffer_assignment_analysis", "XLA_FLAGS", kError},
+      {"UnimplementedError: Could not find compiler for platform CUDA: NOT_FOUND: could not\n",
+       "no_compiler", "no XLA compiler for CUDA", "tensorflow[and-cuda]", kError},
+      {", name: \"/device:XLA_GPU:0\"\ndevice_type: \"XLA_GPU\"\n", "xla_devices",
+       "not the GPU that TensorFlow uses", "/device:GPU:0", kError},
+      {"InvalidArgumentError: Function invoked by the following node is not compilable: {{node "
+       "StatefulPartitionedCall}}\nFused conv implementation does not support grouped "
+       "convolutions for now.\n",
+       "must_compile", "grouped convolutions", "outside", kError},
+      {"W0000 00:00:1795914674.606114   29098 assert_op.cc:39] Ignoring Assert operator a/Assert\n",
+       "assert_dropped", "not checked", "outside", kWarning},
+      {"TypeError: compile() got an unexpected keyword argument 'target_device'\n", "gone_api",
+       "no target_device", "jit_compile=True", kError},
+      {"E0000 00:00:1737000000.123456 1234 cuda_dnn.cc:522] Loaded runtime CuDNN library: 8.9.2 "
+       "but source was compiled with: 9.3.0.  CuDNN library needs to have matching major version "
+       "and equal or higher minor version.\n",
+       "cudnn_version", "9.3.0 is needed", "install cuDNN 9.3.0 or newer", kError},
+      {"XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 37.25GiB.\n",
+       "out_of_memory", "cannot allocate 37.25GiB", "batch", kError},
+  };
+  for (const Row& row : rows) {
+    const auto errors = ExplainErrors(row.text);
+    ASSERT_EQ(errors.size(), 1U) << row.text;
+    EXPECT_EQ(errors[0].kind, row.kind) << row.text;
+    EXPECT_TRUE(errors[0].reason.contains(row.reason)) << errors[0].reason;
+    EXPECT_TRUE(errors[0].fix.contains(row.fix)) << errors[0].fix;
+    EXPECT_EQ(NameOf(errors[0].severity), NameOf(row.severity)) << row.text;
+  }
+}
+
+// What a log only informs of is no error of a program that goes on.
+TEST(ExplainTest, InformationIsNoError) {
+  const std::string line =
+      "0000 00:00:1795812511.470947   31676 compilability_check_util.cc:62] Found uncompilable "
+      "node "
+      "StringLower (op StringLower): No registered 'StringLower' OpKernel for XLA_CPU_JIT devices "
+      "compatible with node {{node StringLower}}\n";
+  EXPECT_TRUE(ExplainErrors("I" + line).empty());
+  EXPECT_EQ(ExplainErrors("E" + line).size(), 1U);
+  EXPECT_TRUE(
+      ExplainErrors("INFO:jax._src.xla_bridge:Unable to initialize backend 'tpu': INTERNAL: "
+                    "Failed to open libtpu.so\n")
+          .empty());
+}
+
+// Keras has no function with jit_compile=True; one told twice has the line of the call.
+TEST(ExplainTest, FixesFitTheFrontEnd) {
+  const auto keras = ExplainErrors(ReadError("tf_keras_fit"));
+  ASSERT_FALSE(keras.empty());
+  EXPECT_TRUE(keras[0].fix.starts_with("model.compile(jit_compile=False)")) << keras[0].fix;
+  EXPECT_FALSE(keras[0].fix.contains("the function with"));
+  const auto plain = ExplainErrors(ReadError("tf_print"));
+  ASSERT_FALSE(plain.empty());
+  EXPECT_TRUE(plain[0].fix.starts_with("keep tf.print outside the function with jit_compile=True"));
+  EXPECT_EQ(ExplainErrors(ReadError("tf_mirrored")).size(), 1U);
+  const auto k5 = ExplainErrors(ReadError("tf_k5"));
+  ASSERT_FALSE(k5.empty());
+  EXPECT_FALSE(k5[0].fix.contains("at this line"));
+}
+
 // Of an argument or a result there is no operation to keep outside.
 TEST(ExplainTest, StringsThatGoInOrOut) {
   const auto errors = ExplainErrors(ReadError("nested"));

@@ -282,6 +282,89 @@ TEST(TensorFlowMarkingTest, FolderWithLogIsOneModel) {
   EXPECT_TRUE((*summary)->warnings.empty());
 }
 
+struct Verdict {
+  std::string_view folder;
+  AutoClustering state;
+  int64_t operations, clustered;
+  std::string_view sentence, fix;  // parts; an empty fix: there is none
+};
+
+// Whole dumps as one sentence, by what TensorFlow's log or the flags of the run say.
+TEST(TensorFlowVerdictTest, WhatBecameOfAProgram) {
+  using enum AutoClustering;
+  const Verdict rows[] = {
+      {"none", kOn, 3, 0,
+       "auto-clustering was on for the CPU: none of the 3 operations is in a cluster; outside: "
+       "StringLower, StaticRegexReplace, StringLength (works on strings",
+       "convert to numbers"},
+      {"none_recorded", kOn, 3, 0, "auto-clustering was on for the CPU: none of the 3",
+       "convert to numbers"},
+      {"not_for_cpu", kNotForCpu, 4, 0,
+       "auto-clustering was on, but not for the CPU: none of the 4 operations is in a cluster",
+       "add --tf_xla_cpu_global_jit to TF_XLA_FLAGS"},
+      {"unrecorded", kUnknown, 13, 0, "auto-clustering was off, or not on for this device",
+       "--tf_xla_cpu_global_jit"},
+      {"whole", kOff, 1, 0,
+       "`inner` was compiled as a whole; TF_XLA_FLAGS did not enable auto-clustering: the other "
+       "operation is in no cluster",
+       ""},
+      {"remapped", kOn, 5, 4,
+       "4 of the 5 operations are in 1 cluster; outside: _FusedMatMul (made "
+       "by TensorFlow's remapper",
+       "'remapping': False"},
+      {"strings", kOn, 14, 8, "in 1 cluster; outside: StringUpper, StringLength, Substr, …",
+       "convert to numbers"},
+  };
+  for (const Verdict& row : rows) {
+    auto model = DumpModel::Open(
+        SourcePath("tests/dump/tensorflow_runs/") + std::string(row.folder), Limits{});
+    ASSERT_TRUE(model) << row.folder;
+    auto summary = (*model)->TensorFlow();
+    ASSERT_TRUE(summary) << row.folder;
+    const ClusteringVerdict& verdict = (*summary)->verdict;
+    EXPECT_EQ(NameOf(verdict.state), NameOf(row.state)) << row.folder;
+    EXPECT_EQ(verdict.operations, row.operations) << row.folder << ": " << verdict.sentence;
+    EXPECT_EQ(verdict.clustered, row.clustered) << row.folder << ": " << verdict.sentence;
+    EXPECT_TRUE(verdict.sentence.contains(row.sentence)) << verdict.sentence;
+    EXPECT_EQ(verdict.fix.empty(), row.fix.empty()) << verdict.fix;
+    EXPECT_TRUE(verdict.fix.contains(row.fix)) << verdict.fix;
+    EXPECT_TRUE((*summary)->warnings.empty()) << row.folder << (*summary)->warnings.front();
+  }
+}
+
+// Every node that the log refuses is named, with the log as evidence, in graphs without a
+// candidate too.
+TEST(TensorFlowVerdictTest, NoRefusedNodeIsLeftOut) {
+  for (const char* folder : {"none", "strings"}) {
+    const fs::path path = fs::path(SourcePath("tests/dump/tensorflow_runs")) / folder;
+    auto model = DumpModel::Open(path.string(), Limits{});
+    ASSERT_TRUE(model);
+    auto summary = (*model)->TensorFlow();
+    ASSERT_TRUE(summary);
+    std::multiset<std::string> named;
+    for (const TensorFlowNode& node : (*summary)->unclustered) {
+      if (node.by_log) named.insert(node.name);
+    }
+    size_t refused = 0;
+    for (const MarkingRun& run : ReadMarkingLog(ReadAll(path / "stderr.log")).runs) {
+      refused += run.nodes.size();
+      for (const auto& [name, word] : run.nodes)
+        EXPECT_TRUE(named.contains(name)) << folder << " " << name;
+    }
+    EXPECT_EQ(named.size(), refused) << folder;
+  }
+}
+
+// Nodes of functions that are compiled as a whole stop nothing.
+TEST(TensorFlowVerdictTest, WholeFunctionsAreNotUnclustered) {
+  auto model = DumpModel::Open(SourcePath("tests/dump/tensorflow_runs/whole"), Limits{});
+  ASSERT_TRUE(model);
+  auto summary = (*model)->TensorFlow();
+  ASSERT_TRUE(summary);
+  EXPECT_TRUE((*summary)->in_functions.empty());
+  ASSERT_EQ((*summary)->verdict.compiled.size(), 1U);
+}
+
 // Between marking and cutting out TensorFlow takes nodes out again; graphs are numbered by
 // themselves at each point.
 TEST(TensorFlowMarkingTest, NodesTakenOutAgainAreNamed) {

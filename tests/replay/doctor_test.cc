@@ -74,6 +74,20 @@ DoctorInfo Unseen() {
   return info;
 }
 
+FrameworkInfo Framework(const std::string& distribution, bool is_build_known,
+                        const std::string& cuda) {
+  FrameworkInfo info;
+  info.name = is_build_known ? "TensorFlow" : "Keras";
+  info.distribution = distribution;
+  info.version = "2.0";
+  info.folder = "/env/lib/python3.11/site-packages";
+  info.xla = "this";
+  info.is_build_known = is_build_known;
+  info.cuda = cuda;
+  if (!cuda.empty()) info.cudnn = "9";
+  return info;
+}
+
 struct StateRow {
   DoctorState state;
   std::function<void(DoctorInfo&)> change;  // of Healthy(), or of Unseen() for devices
@@ -272,6 +286,30 @@ const StateRow kStates[] = {
        f.cupti.counters_fix = "the fix";
      },
      "refused (the fix)", ""},
+    {DoctorState::kFrameworkFound, [](auto& f) { f.frameworks = {Framework("keras", false, "")}; },
+     "XLA compiles this", ""},
+    {DoctorState::kFrameworkWithoutCuda,
+     [](auto& f) { f.frameworks = {Framework("tensorflow-cpu", true, "")}; },
+     "built without CUDA: it uses no GPU; XLA compiles this", "tensorflow[and-cuda]==2.0"},
+    {DoctorState::kFrameworkReady,
+     [](auto& f) {
+       f.driver.found = true;
+       f.frameworks = {Framework("tensorflow", true, "12.5.1")};
+     },
+     "built for CUDA 12.5.1 and cuDNN 9; XLA compiles this", ""},
+    {DoctorState::kFrameworkNoGpu,
+     [](auto& f) {
+       f.driver.devices.clear();
+       f.frameworks = {Framework("tensorflow", true, "12.5.1")};
+     },
+     "built for CUDA 12.5.1 and cuDNN 9, but there is no driver or no device", ""},
+    {DoctorState::kFrameworkDriverTooOld,
+     [](auto& f) {
+       f.driver.found = true;
+       f.driver.version = 11080;
+       f.frameworks = {Framework("tensorflow", true, "12.5.1")};
+     },
+     "the driver supports CUDA 11.8", "nvidia-driver"},
     {DoctorState::kPerfAllowed, {}, "are accessible", ""},
     {DoctorState::kPerfForbidden, [](auto& f) { f.system.perf_event_paranoid = 3; },
      "kernel.perf_event_paranoid is 3", "sudo sysctl kernel.perf_event_paranoid=2"},

@@ -65,6 +65,7 @@ class Doctor {
     CheckPlugins();
     CheckDevices();
     CheckDriver();
+    CheckFrameworks();
     CheckLibraries();
     CheckPermissions();
     CheckLimits();
@@ -116,6 +117,48 @@ class Doctor {
       Add(is_used ? DoctorState::kJaxlibReady : DoctorState::kJaxlibAlsoThere, subject,
           place.version, place.origin, place.python);
     }
+  }
+
+  // Why a framework finds no GPU, step by step: its build, the driver, the device.
+  void CheckFrameworks() {
+    for (const FrameworkInfo& one : info_.frameworks) {
+      const std::string subject = fmt::format("{} {}", one.distribution, one.version);
+      const std::string python = PythonOf(one.folder);
+      if (!one.is_build_known) {
+        Add(DoctorState::kFrameworkFound, subject, one.xla);
+        continue;
+      }
+      if (one.cuda.empty()) {
+        const bool is_tensorflow = one.name == "TensorFlow";
+        const bool is_jax = one.name == "JAX";
+        Add(DoctorState::kFrameworkWithoutCuda, subject, one.xla,
+            is_tensorflow ? fmt::format("{0} -m pip uninstall -y {1} && {0} -m pip install "
+                                        "'tensorflow[and-cuda]=={2}'",
+                                        python, one.distribution, one.version)
+            : is_jax      ? fmt::format("{} -m pip install 'jax[cuda12]=={}'", python, one.version)
+                          : std::string());
+        continue;
+      }
+      const std::string build = BuildText(one);
+      const int major = std::atoi(one.cuda.c_str());
+      if (!info_.driver.found || info_.driver.devices.empty()) {
+        Add(DoctorState::kFrameworkNoGpu, subject, build, one.xla);
+      } else if (info_.driver.version / 1000 < major) {
+        Add(DoctorState::kFrameworkDriverTooOld, subject, build,
+            fmt::format("{}.{}", info_.driver.version / 1000, info_.driver.version % 1000 / 10));
+      } else {
+        Add(DoctorState::kFrameworkReady, subject, build, one.xla);
+      }
+    }
+  }
+
+  // "CUDA 12.5.1 and cuDNN 9 (9.3.0.75 is there)".
+  static std::string BuildText(const FrameworkInfo& one) {
+    std::string text = "CUDA " + one.cuda;
+    if (!one.plugin.empty()) text += fmt::format(" ({})", one.plugin);
+    if (!one.cudnn.empty()) text += " and cuDNN " + one.cudnn;
+    if (!one.cudnn_there.empty()) text += fmt::format("; cuDNN {} is there", one.cudnn_there);
+    return text;
   }
 
   void CheckPlatform(std::string_view platform, Devices devices) {

@@ -65,6 +65,7 @@ DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
   info.findings = FindPlugins(search);
   FindJaxlib(info);
   info.jaxlibs = FindJaxlibs(search);
+  info.frameworks = FindFrameworks(info.findings);
   for (const PluginFile& file : info.findings.plugins) info.plugins.push_back(QueryPlugin(file));
   info.driver = QueryDriver();
   if (info.driver.error == 0 && !info.driver.devices.empty()) {

@@ -105,12 +105,24 @@ struct OwnLibraryInfo {
   std::string name, error;  // why it does not load; empty: it does, and catches exceptions
 };
 
+// A framework in a Python environment that is searched.
+struct FrameworkInfo {
+  std::string name, distribution, version;  // "TensorFlow", "tensorflow-cpu", "2.21.0"
+  std::string folder;                       // of packages that it is in
+  std::string xla;                          // what of a program XLA compiles there
+  bool is_build_known = false;              // whether it says for which CUDA it was built
+  std::string cuda, cudnn;                  // that it was built for; empty: for none
+  std::string plugin;                       // that brings CUDA: "jax-cuda12-plugin 0.10.2"
+  std::string cudnn_there;                  // the version of cuDNN's wheel in the same folder
+};
+
 struct DoctorInfo {
   std::vector<OwnLibraryInfo> own_libraries;
   PluginFindings findings;
   std::vector<PluginInfo> plugins;
   std::string jaxlib_version, jaxlib_folder;  // of the first jaxlib in a searched environment
   std::vector<JaxlibPlace> jaxlibs;           // that a platform can run on
+  std::vector<FrameworkInfo> frameworks;      // each once, the first that is found
   DriverInfo driver;
   CuptiInfo cupti;
   SystemInfo system;
@@ -126,6 +138,8 @@ struct DoctorInfo {
   ObjectCacheInfo choice_cache;  // choices between ways of NVIDIA's libraries
   Limits limits;
 };
+
+std::vector<FrameworkInfo> FindFrameworks(const PluginFindings& findings);
 
 // Everything of this machine, plugins and driver asked in children with that deadline each.
 DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits);

@@ -46,7 +46,9 @@ ReportSection FactsSection(const ReportFacts& facts) {
   add("Module",
       fmt::format("{}, {}", manifest.module, Counted(manifest.instructions, "instruction")));
   add("Stage", manifest.stage);
-  add("Framework", manifest.framework);
+  add("Framework", manifest.framework_version.empty()
+                       ? manifest.framework
+                       : fmt::format("{} {}", manifest.framework, manifest.framework_version));
   add("Compiled for", manifest.target);
   add("Processor", facts.machine.processor);
   add("CPU features", fmt::format("{}", fmt::join(manifest.cpu_features, " ")));

@@ -288,6 +288,7 @@ class Creation {
     manifest_.file = redactor_.Path(source_.file);
     manifest_.stage = redactor_.Text(source_.stage);
     manifest_.framework = source_.framework;
+    manifest_.framework_version = redactor_.Text(source_.framework_version);
     manifest_.target = source_.target;
     manifest_.request = source_.request;
     for (std::string* platform :

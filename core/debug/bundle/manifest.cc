@@ -260,6 +260,7 @@ std::string ManifestJson(const BundleManifest& manifest,
       .Field("file", manifest.file)
       .Field("stage", manifest.stage)
       .Field("framework", manifest.framework)
+      .Field("framework_version", manifest.framework_version)
       .Field("target", manifest.target)
       .Field("instructions", manifest.instructions)
       .Field("values", ToString(manifest.values))
@@ -296,6 +297,7 @@ Result<BundleManifest> ManifestFromJson(std::string_view text) {
   reader.Read("file", manifest.file);
   reader.Read("stage", manifest.stage);
   reader.Read("framework", manifest.framework);
+  reader.Read("framework_version", manifest.framework_version);
   reader.Read("target", manifest.target);
   reader.Read("instructions", manifest.instructions);
   reader.Read("values", values);

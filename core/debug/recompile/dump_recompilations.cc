@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "core/base/counted.h"
-#include "core/base/parse_json.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/module_change.h"
 #include "core/dump/processes.h"
+#include "core/dump/run_record.h"
 
 namespace hloscope::debug {
 namespace {
@@ -23,10 +22,6 @@ using dump::FileRole;
 
 constexpr size_t kMaxEarlier = 32;  // compilations that one is compared with
 
-bool IsIn(std::string_view folder, std::string_view outer) {
-  return outer.empty() || folder == outer ||
-         (folder.starts_with(outer) && folder[outer.size()] == '/');
-}
 std::string FolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::string() : path.substr(0, slash);
@@ -34,7 +29,7 @@ std::string FolderOf(const std::string& path) {
 
 class Finder {
  public:
-  explicit Finder(const DumpModel& model) : model_(model) {}
+  explicit Finder(const DumpModel& model) : model_(model), records_(dump::ReadRunRecords(model)) {}
 
   Recompilations Run() {
     ReadBeside();
@@ -78,31 +73,18 @@ class Finder {
 
   // Logs and records of runs.
   void ReadBeside() {
+    found_.warnings.insert(found_.warnings.end(), records_.warnings.begin(),
+                           records_.warnings.end());
     for (size_t f = 0; f < model_.files().size(); ++f) {
       const FileEntry& file = model_.files()[f];
-      const bool record = file.role == FileRole::kRunRecord;
-      if (!record && file.role != FileRole::kRunLog) continue;
+      if (file.role != FileRole::kRunLog) continue;
       const auto read = model_.ReadFile(static_cast<int32_t>(f), [&](std::string_view bytes) {
-        if (record) {
-          ReadVersion(file, bytes);
-        } else if (CompileLog log = ReadCompileLog(bytes, file.path); log.found()) {
-          logs_.emplace_back(FolderOf(file.path), std::move(log));
-        }
+        CompileLog log = ReadCompileLog(bytes, file.path);
+        if (log.found()) logs_.emplace_back(FolderOf(file.path), std::move(log));
         return true;
       });
       if (!read) found_.warnings.push_back(read.error().ToString());
     }
-  }
-
-  void ReadVersion(const FileEntry& file, std::string_view bytes) {
-    const nlohmann::json json = ParseJson(bytes).value_or(nullptr);
-    if (!json.is_object() || !json.contains("framework") || !json["framework"].is_string() ||
-        !json.contains("version") || !json["version"].is_string()) {
-      found_.warnings.push_back(file.path + ": no framework and version in it, as `record` writes");
-      return;
-    }
-    versions_[FolderOf(file.path)] =
-        json["framework"].get<std::string>() + " " + json["version"].get<std::string>();
   }
 
   // The k-th compilation of a log is the k-th module of its folder, where there are as many. What
@@ -111,7 +93,8 @@ class Finder {
     for (const auto& [folder, log] : logs_) {
       std::vector<int32_t> modules;
       for (int32_t m : all) {
-        if (IsIn(model_.modules()[static_cast<size_t>(m)].folder, folder)) modules.push_back(m);
+        if (dump::IsInFolder(model_.modules()[static_cast<size_t>(m)].folder, folder))
+          modules.push_back(m);
       }
       std::vector<const LoggedCompilation*> logged;
       for (const LoggedCompilation& one : log.compilations) {
@@ -146,12 +129,8 @@ class Finder {
     AddFile(m, FileRole::kPjrtOptions, facts);
     AddFile(m, FileRole::kDebugOptions, facts);
     const dump::ModuleEntry& entry = model_.modules()[static_cast<size_t>(m)];
-    size_t longest = 0;
-    for (const auto& [folder, version] : versions_) {
-      if (!IsIn(entry.folder, folder) || folder.size() < longest) continue;
-      facts.version = version;
-      longest = folder.size();
-    }
+    if (const dump::RunRecord* record = records_.For(entry.folder); record != nullptr)
+      facts.version = record->framework + " " + record->version;
     return facts;
   }
 
@@ -172,6 +151,15 @@ class Finder {
     const LoggedCompilation *p = Logged(a.module), *q = Logged(b.module);
     if (p != nullptr && q != nullptr) return p->series == q->series;
     return IsSameProgram(a.facts, b.facts);
+  }
+
+  // Whether the run had what the fix for an unknown reason asks for.
+  bool WasLogged(const dump::ModuleEntry& module) const {
+    const dump::RunRecord* record = records_.For(module.folder);
+    if (record == nullptr) return false;
+    return record->Variable("JAX_EXPLAIN_CACHE_MISSES") == "1" ||
+           record->Variable("TF_CPP_VMODULE").contains("device_compilation_profiler") ||
+           record->Variable("PT_XLA_DEBUG_LEVEL") == "2";
   }
 
   const LoggedCompilation* Logged(int32_t module) const {
@@ -221,6 +209,7 @@ class Finder {
     one.module = now.module;
     one.cause = CauseOf(before.facts, now.facts);
     one.outside_jit = now.facts.outside_jit;
+    one.was_logged = WasLogged(module);
     const std::string& earlier_name = model_.modules()[static_cast<size_t>(before.module)].name;
     // Each trace has a number; TensorFlow has no weak types.
     if (one.framework == "TensorFlow" && one.cause.reason == RecompileReason::kIdentical &&
@@ -256,9 +245,9 @@ class Finder {
   }
 
   const DumpModel& model_;
+  const dump::RunRecords records_;
   Recompilations found_;
   std::vector<std::pair<std::string, CompileLog>> logs_;  // with their folders
-  std::map<std::string, std::string> versions_;           // by folder
   std::map<int32_t, const LoggedCompilation*> logged_;
 };
 

@@ -7,9 +7,6 @@
 
 namespace hloscope::debug {
 
-// What `hloscope record` leaves in the folder of a dump.
-inline constexpr const char* kRecordFile = "hloscope-record.json";
-
 // Reads the first stage of modules that share a name, and logs. What cannot be read becomes a
 // warning.
 Recompilations RecompilationsIn(const dump::DumpModel& model);

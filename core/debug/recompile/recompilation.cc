@@ -48,6 +48,14 @@ std::string ToSentence(const RecompileCause& cause) {
 
 std::string FixOf(const Recompilation& recompilation) {
   const ReasonRow& row = RowOf(recompilation.cause.reason);
+  if (recompilation.was_logged && recompilation.cause.reason == RecompileReason::kIdentical)
+    return "make the function and its jit once, outside of the loop, and pass arrays of one type: "
+           "its module shows neither, and the log of the run has no reason";
+  const bool is_object = recompilation.cause.reason == RecompileReason::kStatic &&
+                         recompilation.cause.to.contains(" object at 0x");
+  if (is_object && recompilation.framework == "JAX")
+    return "give the class of the static argument __hash__ and __eq__ (a frozen dataclass has "
+           "them), or pass the same object each time";
   if (recompilation.framework == "TensorFlow" && !row.tensorflow.empty())
     return std::string(row.tensorflow);
   if (recompilation.framework == "PyTorch/XLA" && !row.torch.empty()) return std::string(row.torch);

@@ -28,6 +28,7 @@ struct Recompilation {
   RecompileCause cause;
   int32_t module = -1;       // this one, of DumpModel::modules(); -1: of a log
   int32_t line = 0;          // of the log where it was found there alone, from 1
+  bool was_logged = false;   // the run had the logs that give reasons
   bool outside_jit = false;  // a lone operation of JAX
   std::string place;         // of the call, where it is known: "train.py:12"
   double compile_ms = -1;    // -1: unknown

@@ -5,6 +5,7 @@
 
 #include "core/base/counted.h"
 #include "core/debug/recompile/log_line.h"
+#include "core/dump/errors/traceback.h"
 
 namespace hloscope::debug {
 
@@ -60,8 +61,7 @@ void TorchLog::End() {
   // The first frame that is not PyTorch/XLA's: "step (/home/me/train.py:8)".
   std::string frame = block.frames.front();
   for (const std::string& one : block.frames) {
-    if (one.find("/torch_xla/") != std::string::npos || one.find("/torch/") != std::string::npos)
-      continue;
+    if (dump::IsFrameworkFile(one)) continue;
     frame = one;
     break;
   }

@@ -207,10 +207,11 @@ void ChooseFrameworks(const std::string& wanted, RecordedProgram& found) {
   }
   if (found.frameworks.empty()) found.frameworks = std::move(installed);
   if (found.frameworks.empty()) {
-    found.warnings.push_back(fmt::format(
-        "{} has no JAX, TensorFlow or PyTorch/XLA: the flags are set for any XLA; fix: run it with "
-        "the python of the program's own environment, or --framework",
-        found.python.empty() ? "no Python was found, which" : found.python));
+    found.warnings.push_back(
+        fmt::format("{} has no JAX, TensorFlow or PyTorch/XLA: only flags that any XLA has are "
+                    "set; fix: run it "
+                    "with the python of the program's own environment, or --framework",
+                    found.python.empty() ? "no Python was found, which" : found.python));
   }
 }
 
@@ -275,17 +276,20 @@ Result<RecordedProgram> FindProgram(const std::vector<std::string>& command,
   return found;
 }
 
-std::vector<std::string> KnownFlags(const RecordedProgram& program,
-                                    std::span<const std::string> names) {
+std::optional<std::vector<std::string>> KnownFlags(const RecordedProgram& program,
+                                                   std::span<const std::string> names) {
   std::set<std::string> known(names.begin(), names.end());
+  bool any = false;
   std::vector<std::string> asked(names.begin(), names.end());
   const std::string sign = "xla_dump_to";
   asked.push_back(sign);
   for (const std::string& library : program.libraries) {
     const std::set<std::string> found = WordsInFile(library, asked);
     if (!found.contains(sign)) continue;
+    any = true;
     std::erase_if(known, [&](const std::string& name) { return !found.contains(name); });
   }
+  if (!any) return std::nullopt;
   asked.pop_back();
   std::erase_if(asked, [&](const std::string& name) { return !known.contains(name); });
   return asked;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,9 +43,9 @@ void SetValue(Environment& environment, std::string_view name, std::string_view 
 Result<RecordedProgram> FindProgram(const std::vector<std::string>& command,
                                     const Environment& environment, const std::string& framework);
 
-// Those of `names` that occur as words in the bytes of every library that holds XLA's flags; all of
-// them where there is none.
-std::vector<std::string> KnownFlags(const RecordedProgram& program,
-                                    std::span<const std::string> names);
+// Those of `names` that occur as words in the bytes of every library that holds XLA's flags;
+// nullopt where there is none.
+std::optional<std::vector<std::string>> KnownFlags(const RecordedProgram& program,
+                                                   std::span<const std::string> names);
 
 }  // namespace hloscope::debug

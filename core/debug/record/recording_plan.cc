@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "core/debug/record/profile_hook.h"
+#include "core/dump/advice.h"
 
 namespace hloscope::debug {
 namespace {
@@ -18,21 +19,25 @@ namespace {
 namespace fs = std::filesystem;
 
 enum class When : uint8_t { kAlways, kPasses, kSnapshots };
+// Since when XLA has a flag; the old ones may be given to any XLA.
+enum class Since : uint8_t { kOld, kNew };
 struct DumpFlag {
   const char *name, *value;
+  Since since;
   When when;
+  const char* option;  // of `record` that asks for it
 };
 // The flags that a good dump needs; {dump} is the folder. A flag is set only where the XLA that
-// runs the program knows it, and it is not set already.
+// runs the program knows it and does not crash of it, and it is not set already.
 constexpr DumpFlag kDumpFlags[] = {
-    {"xla_dump_to", "{dump}", When::kAlways},
-    {"xla_dump_hlo_as_text", "true", When::kAlways},
-    {"xla_dump_hlo_as_proto", "true", When::kAlways},
+    {"xla_dump_to", "{dump}", Since::kOld, When::kAlways, ""},
+    {"xla_dump_hlo_as_text", "true", Since::kOld, When::kAlways, ""},
+    {"xla_dump_hlo_as_proto", "true", Since::kOld, When::kAlways, ""},
     // Not mlir-fusion: XLA:CPU compiles fusions on several threads and crashes where it dumps them.
-    {"xla_dump_emitter_re", "^(llvm|ptx|triton-fusion)$", When::kAlways},
-    {"xla_dump_module_metadata", "true", When::kAlways},
-    {"xla_dump_hlo_pass_re", ".*", When::kPasses},
-    {"xla_dump_hlo_snapshots", "true", When::kSnapshots},
+    {"xla_dump_emitter_re", "^(llvm|ptx|triton-fusion)$", Since::kNew, When::kAlways, ""},
+    {"xla_dump_module_metadata", "true", Since::kNew, When::kAlways, ""},
+    {"xla_dump_hlo_pass_re", ".*", Since::kOld, When::kPasses, "--passes"},
+    {"xla_dump_hlo_snapshots", "true", Since::kOld, When::kSnapshots, "--snapshots"},
 };
 // What keeps files from a dump.
 struct SuppressingFlag {
@@ -189,7 +194,7 @@ class Planner {
   void AddFlags() {
     std::vector<std::string> names;
     for (const DumpFlag& flag : kDumpFlags) names.emplace_back(flag.name);
-    const std::vector<std::string> known = KnownFlags(program_, names);
+    const auto known = KnownFlags(program_, names);
     for (const DumpFlag& flag : kDumpFlags) {
       const bool asked = flag.when == When::kAlways ||
                          (flag.when == When::kPasses && options_.passes) ||
@@ -197,16 +202,39 @@ class Planner {
       const std::string name = flag.name;
       const bool is_folder = name == "xla_dump_to";
       if (!asked || (FlagValue(flags_, name) && !is_folder)) continue;
-      if (std::ranges::find(known, name) == known.end()) {
+      if (known && std::ranges::find(*known, name) == known->end()) {
         if (flag.when != When::kAlways)
           Warn(fmt::format("the XLA of this program has no flag --{}", name));
         continue;
       }
+      if (!MayAdd(flag, known.has_value())) continue;
       const std::string value = is_folder ? plan_.dump : flag.value;
       if (is_folder && FlagValue(flags_, name) == value) continue;
       flags_.push_back(fmt::format("--{}={}", name, value));
+      plan_.added.push_back(flags_.back());
     }
     Set("XLA_FLAGS", FlagsText(flags_));
+  }
+
+  // False where the flag was tried with a framework of the program and crashed it, or where nothing
+  // says that its XLA has it: no library was found (`is_known`), and no such version was tried.
+  bool MayAdd(const DumpFlag& flag, bool is_known) {
+    bool is_tried = !program_.frameworks.empty();
+    for (const RecordedFramework& framework : program_.frameworks) {
+      const dump::AdviceVerdict verdict =
+          dump::JudgeAdvice(fmt::format("--{}", flag.name), framework.name, framework.version);
+      if (verdict.state == dump::AdviceState::kFails) {
+        if (flag.when != When::kAlways)
+          Warn(fmt::format("{} is left out: {}", flag.option, verdict.note));
+        return false;
+      }
+      if (verdict.state == dump::AdviceState::kTried) continue;
+      is_tried = false;
+      if (flag.when != When::kAlways)
+        Warn(fmt::format("{} is {}; where the program crashes, leave it out", flag.option,
+                         verdict.note));
+    }
+    return is_known || is_tried || flag.since == Since::kOld;
   }
 
   void WarnOfFlags() {

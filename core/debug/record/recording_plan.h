@@ -20,6 +20,7 @@ struct RecordingPlan {
   std::string hook;                   // a folder that goes when the program has run, or empty
   Environment environment;            // of the program
   std::vector<std::string> warnings;  // what keeps files from the dump, with the fix
+  std::vector<std::string> added;     // flags of XLA that were not set before
   bool logs_asked = false;            // the user asked for logs of compilations, so they are shown
 };
 

@@ -10,9 +10,18 @@ constexpr std::string_view kLines = "...";
 // The name of the gap that begins at text[0]; empty: "{" is a brace like any other.
 std::string_view GapAt(std::string_view text) {
   if (!text.starts_with('{')) return {};
-  size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz.", 1);
-  if (end == std::string_view::npos || end == 1 || text[end] != '}') return {};
+  const size_t begin = text.starts_with("{=") ? 2 : 1;
+  size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz.", begin);
+  if (end == std::string_view::npos || end == begin || text[end] != '}') return {};
   return text.substr(1, end - 1);
+}
+
+// The length of the word that the text begins with, without punctuation that ends a clause:
+// "37.25GiB" of "37.25GiB. [Op:…]".
+size_t WordLength(std::string_view text) {
+  size_t end = std::min(text.find_first_of(" \t\r\n"), text.size());
+  while (end > 0 && std::string_view(".,;:'\"").contains(text[end - 1])) --end;
+  return end;
 }
 
 }  // namespace
@@ -21,7 +30,8 @@ ErrorPattern::ErrorPattern(std::string_view pattern) {
   parts_.emplace_back();
   while (!pattern.empty()) {
     if (std::string_view name = GapAt(pattern); !name.empty()) {
-      parts_.push_back({{}, std::string(name)});
+      const bool word = name.starts_with('=');
+      parts_.push_back({{}, std::string(name.substr(word ? 1 : 0)), word});
       pattern.remove_prefix(name.size() + 2);
     } else {
       parts_.back().literal += pattern.front();
@@ -39,7 +49,10 @@ std::optional<Captures> ErrorPattern::Match(std::string_view text) const {
     const bool lines = part.name == kLines;
     std::string_view rest = text.substr(at, lines ? kMaxBetween : kMaxInLine);
     size_t end;
-    if (part.literal.empty()) {
+    if (part.is_word) {
+      end = WordLength(rest);
+      if (end == 0 || !rest.substr(end).starts_with(part.literal)) return std::nullopt;
+    } else if (part.literal.empty()) {
       end = std::min(rest.find('\n'), rest.size());
     } else {
       end = rest.find(part.literal);

@@ -23,8 +23,9 @@ class ErrorPattern {
 
  private:
   struct Part {
-    std::string literal;  // what comes behind the gap
-    std::string name;     // of the gap before it; empty: there is none
+    std::string literal;   // what comes behind the gap
+    std::string name;      // of the gap before it; empty: there is none
+    bool is_word = false;  // the gap holds one word
   };
   std::vector<Part> parts_;
 };

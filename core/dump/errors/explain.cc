@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -27,6 +29,64 @@ const std::vector<ErrorRow>& Rows() {
 #undef ERROR_TEXT
   };
   return rows;
+}
+
+// Kinds that are worth a word where a log only informs of them: what runs somewhere else than one
+// may think, and what looks like a fault and is none.
+constexpr std::string_view kNotes[] = {"xla_devices",   "no_driver",          "no_gpu",
+                                       "no_gpu_build",  "missing_library",    "factory_twice",
+                                       "ptxas_spill",   "slow_folding",       "slow_compile",
+                                       "host_fallback", "auto_clustering_cpu"};
+// Kinds after which the program goes on, even where the line says nothing of its level.
+constexpr std::string_view kWarnings[] = {
+    "no_driver",       "no_gpu",         "no_gpu_build",  "missing_library",  "auto_clustering_cpu",
+    "jit_compile_off", "assert_dropped", "host_fallback", "cache_unreadable", "deprecated_api",
+    "slow_folding",    "slow_compile",   "ptxas_spill"};
+
+template <size_t kCount>
+bool IsOneOf(std::string_view kind, const std::string_view (&kinds)[kCount]) {
+  return std::ranges::find(kinds, kind) != std::end(kinds);
+}
+
+// The level of a line of a log: 'I', 'W', 'E' or 'F'; 0 where it is not of one. "I0000 00:00:17…",
+// "2024-02-11 15:48:49.130458: I external/…", "INFO:jax._src…".
+char LevelOf(std::string_view line) {
+  line = TrimStart(line);
+  constexpr std::string_view kLevels = "IWEF";
+  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (line.size() > 5 && kLevels.contains(line[0]) && line[5] == ' ' &&
+      std::ranges::all_of(line.substr(1, 4), is_digit))
+    return line[0];
+  if (line.size() > 30 && is_digit(line[0]) && line[4] == '-') {
+    const size_t at = line.find(": ");
+    if (at != std::string_view::npos && at < 40 && at + 3 < line.size() && line[at + 3] == ' ' &&
+        kLevels.contains(line[at + 2]))
+      return line[at + 2];
+  }
+  if (line.starts_with("INFO:") || line.starts_with("DEBUG:")) return 'I';
+  if (line.starts_with("WARNING:")) return 'W';
+  return 0;
+}
+
+Severity SeverityOf(std::string_view kind, char level, std::string_view reason) {
+  if (reason.starts_with("harmless") || level == 'I') return Severity::kNote;
+  return IsOneOf(kind, kWarnings) ? Severity::kWarning : Severity::kError;
+}
+
+// What the author of a program calls operations that they did not write themselves.
+struct AuthorRow {
+  std::string_view operation, call;
+};
+constexpr AuthorRow kAuthorCalls[] = {
+#define AUTHOR_CALL(operation, call) {operation, call},
+#include "core/dump/errors/author_calls.def"
+#undef AUTHOR_CALL
+};
+std::string_view AuthorCall(std::string_view operation) {
+  for (const AuthorRow& row : kAuthorCalls) {
+    if (row.operation == operation) return row.call;
+  }
+  return {};
 }
 
 constexpr int64_t kMaxMatches = 20'000;  // lines looked at closely
@@ -65,14 +125,27 @@ void ExplainOperation(ExplainedError& error, std::string_view next) {
   if (why != OutsideReason::kElementType && why != OutsideReason::kPython)
     error.fix = fmt::format("keep {} outside the function with jit_compile=True{}", error.op,
                             why == OutsideReason::kNoKernel ? ", or replace it" : "");
+  if (const std::string_view call = AuthorCall(error.op); !call.empty()) {
+    error.reason = fmt::format("{} ({}): {}", call, error.op, error.reason);
+    if (why != OutsideReason::kPython)
+      error.fix = fmt::format("keep {} outside the function with jit_compile=True", call);
+  }
   const bool argument = error.op == "_Arg", result = error.op == "_Retval";
   if (why == OutsideReason::kString && (argument || result))
     error.fix = fmt::format(
         "{} no strings {} the function with jit_compile=True: convert them to numbers outside it",
         argument ? "pass" : "return", argument ? "to" : "from");
-  if (types)
-    error.reason +=
-        fmt::format(" ({})", Between(next, "Requested Attributes: ", "){{").substr(0, 200));
+  const std::string_view attributes = Between(next, "Requested Attributes: ", "){{");
+  if (types && !attributes.empty()) error.reason += fmt::format(" ({})", attributes.substr(0, 200));
+}
+
+// Keras compiles its own step: there is no function with jit_compile=True to keep things out of.
+void FitToKeras(std::string& fix) {
+  constexpr std::string_view kFunction = "the function with jit_compile=True";
+  const size_t at = fix.find(kFunction);
+  if (at == std::string::npos) return;
+  fix.replace(at, kFunction.size(), "the layers of the model");
+  fix = "model.compile(jit_compile=False) runs the model without XLA; else " + fix;
 }
 
 class Explainer {
@@ -98,6 +171,7 @@ class Explainer {
       const size_t begin = static_cast<size_t>(lines_[k].data() - text_.data()) + at;
       auto captures = row.pattern.Match(text_.substr(begin));
       if (!captures) continue;
+      if (LevelOf(lines_[k]) == 'I' && !IsOneOf(row.kind, kNotes)) return;
       const std::string node = Add(row, *captures, k);
       if (row.kind == "unsupported_op") AddOthers(row, k, node);
       return;
@@ -138,6 +212,7 @@ class Explainer {
     SourceLine source = FindSourceLine(lines_, k);
     error.file = std::move(source.file);
     error.line = source.line;
+    const bool is_definition = source.is_definition;
     error.at_line = static_cast<int32_t>(k + 1);
     if (row.reason.empty()) {
       ExplainOperation(error, k + 1 < lines_.size() ? lines_[k + 1] : std::string_view());
@@ -145,10 +220,13 @@ class Explainer {
       error.reason = FillIn(row.reason, captures);
       error.fix = FillIn(row.fix, captures);
     }
+    error.severity = SeverityOf(error.kind, LevelOf(lines_[k]), error.reason);
+    if (NamesKeras(k)) FitToKeras(error.fix);
     if (error.kind == "out_of_memory") ReadBuffers(k, error);
     std::string node = error.node;
-    if (IsKnown(error)) return node;
+    if (IsKnown(error, is_definition)) return node;
     if (errors_.size() < most_) {
+      if (is_definition) defined_.insert(errors_.size());
       errors_.push_back(std::move(error));
     } else {
       ++left_out_;
@@ -157,21 +235,36 @@ class Explainer {
   }
 
   // Logs and tracebacks say the same several times, some of them without the source line.
-  bool IsKnown(const ExplainedError& error) {
+  // `is_definition`: the line is that of a variable, which another may replace.
+  bool IsKnown(const ExplainedError& error, bool is_definition) {
     const std::string what =
         fmt::format("{}\n{}\n{}\n{}", error.kind, error.node, error.op, error.reason);
     auto [at, is_new] = seen_.try_emplace(what, errors_.size());
     if (is_new) return false;
     if (at->second >= errors_.size()) return true;  // one of those left out
     ExplainedError& known = errors_[at->second];
-    if (known.file.empty()) {
+    if (known.file.empty() || (defined_.contains(at->second) && !error.file.empty())) {
+      if (!is_definition) defined_.erase(at->second);
       known.file = error.file;
       known.line = error.line;
       if (known.buffers.empty()) known.buffers = error.buffers;
       return true;
     }
-    if (error.file.empty() || (error.file == known.file && error.line == known.line)) return true;
+    if (error.file.empty() || is_definition ||
+        (error.file == known.file && error.line == known.line))
+      return true;
     at->second = errors_.size();
+    return false;
+  }
+
+  // Whether the traceback around the line goes through Keras' own step.
+  bool NamesKeras(size_t k) const {
+    constexpr size_t kMaxLines = 60;
+    const size_t end = std::min(lines_.size(), k + kMaxLines);
+    for (size_t n = k < kMaxLines ? 0 : k - kMaxLines; n < end; ++n) {
+      if (lines_[n].contains("/keras/src/") || lines_[n].contains("__inference_one_step_on_data"))
+        return true;
+    }
     return false;
   }
 
@@ -230,11 +323,17 @@ class Explainer {
   size_t most_;
   std::vector<std::string_view> lines_;
   std::vector<ExplainedError> errors_;
+  std::set<size_t> defined_;            // errors whose line is that of a variable
   std::map<std::string, size_t> seen_;  // what was told, and the position of its error
   int64_t left_out_ = 0, matches_ = 0;
 };
 
 }  // namespace
+
+std::string_view NameOf(Severity severity) {
+  if (severity == Severity::kNote) return "note";
+  return severity == Severity::kWarning ? "warning" : "error";
+}
 
 std::vector<ExplainedError> ExplainErrors(std::string_view text, size_t most, int64_t* left_out) {
   return Explainer(text, most).Run(left_out);

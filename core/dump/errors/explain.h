@@ -9,8 +9,13 @@
 
 namespace hloscope::dump {
 
+// How much it matters: a note changed nothing, after a warning the program went on.
+enum class Severity : uint8_t { kNote, kWarning, kError };
+std::string_view NameOf(Severity severity);  // "note", "warning", "error"
+
 struct ExplainedError {
-  std::string kind;              // of the table: "unsupported_op", "out_of_memory", …
+  std::string kind;  // of the table: "unsupported_op", "out_of_memory", …
+  Severity severity = Severity::kError;
   std::string node, op, device;  // empty: the text does not say
   std::string file;              // the user's innermost source line; empty: none is named
   int32_t line = 0;

@@ -11,16 +11,6 @@ namespace {
 
 constexpr size_t kMaxAfter = 60, kMaxBefore = 400;  // lines
 
-// Python's and the frameworks' own files.
-bool IsOfFramework(std::string_view file) {
-  for (std::string_view part : {"site-packages/", "dist-packages/", "lib/python3", "<frozen ",
-                                "<string>", "<__array_function__", "__autograph_generated_file",
-                                "site-packages\\", "/tensorflow/python/", "/jax/_src/"}) {
-    if (file.find(part) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
 // `  File "train.py", line 12, in step`
 std::optional<SourceLine> FrameOf(std::string_view line) {
   line = TrimStart(line);
@@ -30,7 +20,7 @@ std::optional<SourceLine> FrameOf(std::string_view line) {
   std::string_view number = line.substr(end + 8);
   const auto value = TakeNumber(number);
   if (!value || *value < 0 || *value > INT32_MAX) return std::nullopt;
-  return SourceLine{std::string(line.substr(0, end)), static_cast<int32_t>(*value)};
+  return SourceLine{std::string(line.substr(0, end)), static_cast<int32_t>(*value), false};
 }
 
 bool BeginsTrace(std::string_view line) {
@@ -38,13 +28,13 @@ bool BeginsTrace(std::string_view line) {
          line.find("Stack trace for op definition:") != std::string_view::npos;
 }
 
-// The last frame of the user's in the trace that begins behind line `start`.
+// The last frame of the program itself in the trace that begins after line `start`.
 SourceLine LastOfTrace(const std::vector<std::string_view>& lines, size_t start) {
   SourceLine found;
   for (size_t k = start; k < lines.size() && k < start + kMaxAfter; ++k) {
     auto frame = FrameOf(lines[k]);
     if (!frame) break;
-    if (!IsOfFramework(frame->file)) found = *std::move(frame);
+    if (!IsFrameworkFile(frame->file)) found = *std::move(frame);
   }
   return found;
 }
@@ -57,10 +47,20 @@ SourceLine DefinedAt(std::string_view line) {
   std::string_view number = place.substr(colon + 1);
   const auto value = TakeNumber(number);
   if (!value || *value < 0 || *value > INT32_MAX) return {};
-  return {std::string(place.substr(0, colon)), static_cast<int32_t>(*value)};
+  return {std::string(place.substr(0, colon)), static_cast<int32_t>(*value), true};
 }
 
 }  // namespace
+
+bool IsFrameworkFile(std::string_view file) {
+  for (std::string_view part :
+       {"site-packages/", "dist-packages/", "lib/python3", "<frozen ", "<string>",
+        "<__array_function__", "__autograph_generated_file", "site-packages\\",
+        "/tensorflow/python/", "/jax/_src/", "/torch_xla/torch_xla.py"}) {
+    if (file.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
 
 SourceLine FindSourceLine(const std::vector<std::string_view>& lines, size_t error) {
   for (size_t k = error; k < lines.size() && k < error + kMaxAfter; ++k) {
@@ -75,7 +75,7 @@ SourceLine FindSourceLine(const std::vector<std::string_view>& lines, size_t err
   for (size_t k = error; k-- > 0 && error - k < kMaxBefore;) {
     if (lines[k].find("Traceback (most recent call last)") != std::string_view::npos) break;
     auto frame = FrameOf(lines[k]);
-    if (frame && !IsOfFramework(frame->file)) {
+    if (frame && !IsFrameworkFile(frame->file)) {
       found = *std::move(frame);
       break;
     }

@@ -11,7 +11,12 @@ namespace hloscope::dump {
 struct SourceLine {
   std::string file;  // empty: none
   int32_t line = 0;
+  bool is_definition = false;  // of a variable, "(defined @ …)"
 };
+
+// Whether the file is Python's or a framework's own, by its path; a longer text that names it will
+// do.
+bool IsFrameworkFile(std::string_view file);
 
 // The line of the user's own code in which the operation of an error was made: `lines[error]` is
 // the line of the text with the error. First what the error itself lists behind it, then the

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "core/dump/tensorflow/graph_edges.h"
 #include "core/dump/tensorflow/unmerged.h"
@@ -68,7 +69,9 @@ class Marking {
     }
     for (auto& [n, verdict] : WhyUnmerged(graph_, edges_, candidates_))
       SetVerdict(At(n), std::move(verdict));
+    const Functions whole = WholeFunctions();
     for (const TensorFlowFunction& function : graph_.functions) {
+      if (whole.contains(function.name)) continue;
       for (int32_t n : function.nodes) {
         if (auto verdict = Check(At(n), 1)) SetVerdict(At(n), *std::move(verdict));
       }
@@ -77,6 +80,49 @@ class Marking {
 
  private:
   TensorFlowNode& At(int32_t n) { return graph_.nodes[static_cast<size_t>(n)]; }
+
+  using Functions = std::set<std::string_view>;
+
+  // Adds the functions that the nodes call, and those that these call; not beyond `barrier`.
+  void AddCallees(std::span<const int32_t> nodes, const Functions& barrier, Functions& found) {
+    std::vector<int32_t> work(nodes.begin(), nodes.end());
+    while (!work.empty()) {
+      const TensorFlowNode& node = At(work.back());
+      work.pop_back();
+      auto add = [&](std::string_view name) {
+        const auto at = functions_.find(name);
+        if (at == functions_.end() || barrier.contains(name) || !found.insert(name).second) return;
+        work.insert(work.end(), at->second->nodes.begin(), at->second->nodes.end());
+      };
+      add(node.op);
+      for (const std::string& name : node.functions) add(name);
+    }
+  }
+
+  // Functions that are compiled as a whole, with all that only they call: no cluster is wanted
+  // of their nodes.
+  Functions WholeFunctions() {
+    Functions entries, whole, others;
+    for (const TensorFlowFunction& function : graph_.functions) {
+      if (function.must_compile) entries.insert(function.name);
+    }
+    for (const TensorFlowNode& node : graph_.nodes) {
+      if (!node.must_compile) continue;
+      if (functions_.contains(node.op)) entries.insert(node.op);
+      for (const std::string& name : node.functions) {
+        if (auto at = functions_.find(name); at != functions_.end()) entries.insert(at->first);
+      }
+    }
+    whole = entries;
+    for (std::string_view name : entries)
+      AddCallees(functions_.find(name)->second->nodes, {}, whole);
+    AddCallees(edges_.main(), entries, others);
+    for (const TensorFlowFunction& function : graph_.functions) {
+      if (!whole.contains(function.name)) AddCallees(function.nodes, entries, others);
+    }
+    std::erase_if(whole, [&](std::string_view name) { return others.contains(name); });
+    return whole;
+  }
 
   // Marks what must be known at compile time, from the inputs that must be, backwards.
   void FindConstants() {

@@ -126,6 +126,10 @@ class LogReader {
       return Listed(message);
     }
     if (TakeWord(message, " Built ")) return Built(message);
+    if (message == "No compilable candidates") {
+      begun_ = false;
+      return true;
+    }
     return !HasMarkingWords(message) && !NearlyBegins(message) && !message.starts_with("Found") &&
            LoggedReason(message) == OutsideReason::kUnknown;
   }
@@ -256,6 +260,8 @@ class LogReader {
     size_t at = message.rfind(kBefore);
     const std::string_view file = message.substr(message.rfind('/') + 1);
     if (!IsFileName(file)) return false;
+    if (file.starts_with("before_increase_dynamism") && !log_.runs.empty() && run().later.empty())
+      run().later = file.substr(0, file.rfind('.'));
     if (at == std::string_view::npos) return !file.contains("before_") || !file.contains("mark");
     std::string_view name = message.substr(at + std::string_view("before_").size());
     run().graph = name.substr(0, name.rfind('.'));

@@ -18,7 +18,8 @@ struct MarkingRun {
     std::string op;                               // empty where the line does not say
     std::string text;                             // of the log, without time and place
   };
-  std::string graph;                            // "mark_for_compilation_2", empty: not dumped
+  std::string graph;  // "mark_for_compilation_2", empty: not dumped, for it has no candidate
+  std::string later;  // the graph after it, "before_increase_dynamism_…_2"; empty: not dumped
   std::map<std::string, Word> nodes;            // that no cluster may hold
   std::multimap<std::string, Word> edges;       // by either end: what spoke against joining it
   std::map<std::string, std::string> assigned;  // nodes to clusters

@@ -44,6 +44,7 @@ struct TensorFlowNode {
   std::string fix;       // the flag or change that alters it; empty: there is none
   OutsideReason why = OutsideReason::kUnknown;
   bool by_log = false;              // TensorFlow's own log says so
+  bool eager = false;               // the one operation of a graph: eager mode runs it by itself
   int32_t graph = -1;               // of DumpModel::files(), in a summary
   std::vector<std::string> inputs;  // as in the graph: "name", "name:1", "^name"
 
@@ -98,6 +99,20 @@ struct ClusterBorder {
   bool copied() const { return from_device != to_device; }
 };
 
+// Whether TensorFlow's auto-clustering looked at the program's graphs.
+enum class AutoClustering : uint8_t { kUnknown, kOff, kNotForCpu, kOn };
+std::string_view NameOf(AutoClustering state);  // in JSON
+
+// What was compiled, what was not and why, in the operations that the program's author knows:
+// without arguments, results, constants and what eager mode runs one by one.
+struct ClusteringVerdict {
+  AutoClustering state = AutoClustering::kUnknown;
+  int64_t operations = 0, clustered = 0;
+  std::vector<std::string> compiled;  // functions that were compiled as a whole, by name
+  std::string sentence;               // empty: there is nothing to say
+  std::string fix;                    // the one change that matters most; empty: none
+};
+
 // What all graphs of a dump say together: the clusters, and each node in none of them, once.
 struct TensorFlowSummary {
   std::vector<TensorFlowCluster> clusters;
@@ -105,6 +120,7 @@ struct TensorFlowSummary {
   std::vector<ClusterBorder> borders;
   std::vector<TensorFlowNode> in_functions;  // of libraries, that stop their function's compilation
   std::vector<std::string> devices;          // all that the graphs name, sorted
+  ClusteringVerdict verdict;
   std::vector<std::string> warnings;
 };
 

@@ -1,0 +1,24 @@
+// What became of a TensorFlow program, in one sentence: whether auto-clustering was on, what was
+// compiled, what was not and the reason that weighs most.
+#pragma once
+
+#include "core/dump/dump_model.h"
+#include "core/dump/run_record.h"
+
+namespace hloscope::dump {
+
+// Whether eager mode runs the graph: one operation, and not a function of the program's.
+bool IsEagerGraph(const TensorFlowGraph& graph);
+
+// By the flags of the run (null: not recorded); on devices that are all CPUs the flag for CPUs
+// counts.
+AutoClustering StateByFlags(const RunRecord* record, bool only_cpus);
+
+// The flags that make auto-clustering look at the graphs, of those that are not set.
+std::string FixOfState(AutoClustering state, bool only_cpus);
+
+// The verdict on a summary whose nodes are complete.
+ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummary& summary,
+                                  AutoClustering state);
+
+}  // namespace hloscope::dump

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Small TensorFlow and Keras programs under auto-clustering, and what `hloscope info` says of each, judged against TensorFlow's own log.
+
+  tensorflow_programs.py HLOSCOPE PYTHON [--keep DIR]
+
+PYTHON is the interpreter of an environment that has TensorFlow. Each node that the log refuses must be named, with the log as its evidence, and
+the sentence over the dump must have the words of its row. --keep leaves the dumps in DIR and takes those that are there. Exit status 77: it
+has no TensorFlow."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HLOSCOPE, PYTHON = map(os.path.abspath, sys.argv[1:3])
+CPU, GLOBAL, NONE = '--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit', '--tf_xla_auto_jit=2', ''
+LOG = 'mark_for_compilation_pass=4,compilability_check_util=4'
+HEAD = 'import tensorflow as tf, numpy as np\n'
+# Name: flags of TF_XLA_FLAGS, program, auto_clustering of the report, words of its sentence.
+PROGRAMS = {
+    'nothing': (CPU, '''
+@tf.function
+def clean(s): return tf.strings.length(tf.strings.regex_replace(tf.strings.lower(s), 'a', 'b'))
+clean(tf.constant(['Abc', 'x']))''', 'on', 'auto-clustering was on for the CPU: none of the 3 operations is in a cluster; outside: StringLower, StaticRegexReplace, StringLength (works on strings'),
+    'mixed': (CPU, '''
+@tf.function
+def f(x, s): return tf.reduce_sum(tf.tanh(x @ x) * 2. + tf.exp(x)) + tf.cast(tf.strings.length(s), tf.float32)
+f(tf.ones((4, 4)), tf.constant('abc'))''', 'on', 'in 1 cluster; outside: '),
+    'no_cpu': (GLOBAL, '''
+@tf.function
+def f(x): return tf.tanh(x @ x) + tf.exp(x)
+f(tf.ones((4, 4)))''', 'not_for_cpu', 'auto-clustering was on, but not for the CPU: none of the 4 operations is in a cluster'),
+    'off': (NONE, '''
+@tf.function
+def f(x): return tf.tanh(x @ x) + tf.exp(x)
+f(tf.ones((4, 4)))''', 'off', 'TF_XLA_FLAGS did not enable auto-clustering: none of the 4 operations is in a cluster'),
+    'whole': (NONE, '''
+@tf.function(jit_compile=True)
+def inner(x): return tf.tanh(x @ x) + tf.exp(x)
+@tf.function
+def outer(x): return inner(x) * 2.
+outer(tf.ones((4, 4)))''', 'off', '`inner` was compiled as a whole; '),
+    'keras_jit': (NONE, '''
+import keras
+m = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(8, activation='relu'), keras.layers.Dense(1)])
+m.compile(loss='mse', jit_compile=True)
+m.fit(np.ones((16, 4), 'f'), np.ones((16, 1), 'f'), verbose=0)''', 'off', '`one_step_on_data` was compiled as a whole'),
+    'keras_cluster': (CPU, '''
+import keras
+m = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(8, activation='relu'), keras.layers.Dense(1)])
+m.compile(loss='mse', jit_compile=False)
+m.fit(np.ones((16, 4), 'f'), np.ones((16, 1), 'f'), verbose=0)
+m.evaluate(np.ones((16, 4), 'f'), np.ones((16, 1), 'f'), verbose=0)''', 'on', 'auto-clustering was on for the CPU: '),
+    'variables': (CPU, '''
+v = tf.Variable(tf.ones((4, 4)))
+@tf.function
+def f(x):
+    v.assign_add(tf.tanh(x @ v) * 0.1 + tf.exp(x))
+    return v.read_value()
+f(tf.ones((4, 4)))''', 'on', 'auto-clustering was on for the CPU: '),
+    'random': (CPU, '''
+@tf.function
+def f(x): return tf.random.uniform((4, 4)) @ tf.tanh(x) + tf.exp(x) * 3.
+f(tf.ones((4, 4)))''', 'on', 'outside: RandomUniform (stateful random numbers'),
+    'table': (CPU, '''
+t = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(tf.constant([1]), tf.constant([2])), -1)
+@tf.function
+def f(x): return tf.reduce_sum(tf.cast(t.lookup(x), tf.float32) * 2. + 1.) ** 2
+f(tf.constant([1, 3]))''', 'on', 'LookupTableFindV2'),
+    'py_function': (CPU, '''
+@tf.function
+def f(x): return tf.py_function(lambda v: v * 2, [tf.tanh(x @ x) + tf.exp(x)], tf.float32)
+f(tf.ones((4, 4)))''', 'on', 'outside: EagerPyFunc (runs Python on the host'),
+    'dense': (CPU, '''
+@tf.function
+def f(x, w, b): return tf.reduce_mean(tf.exp(tf.nn.relu(tf.nn.bias_add(x @ w, b))) * 2. + 1.) ** 2
+f(tf.ones((4, 8)), tf.ones((8, 4)), tf.ones((4,)))''', 'on', "outside: _FusedMatMul (made by TensorFlow's remapper"),
+    'dense_kept': (CPU, '''
+tf.config.optimizer.set_experimental_options({'remapping': False})
+@tf.function
+def f(x, w, b): return tf.reduce_mean(tf.exp(tf.nn.relu(tf.nn.bias_add(x @ w, b))) * 2. + 1.) ** 2
+f(tf.ones((4, 8)), tf.ones((8, 4)), tf.ones((4,)))''', 'on', 'all 7 operations are in 1 cluster'),
+    'loop': (CPU, '''
+@tf.function
+def f(x):
+    for i in tf.range(3): x = tf.tanh(x @ x) + tf.exp(x)
+    return x
+f(tf.ones((4, 4)))''', 'on', 'auto-clustering was on for the CPU: '),
+    'session': (CPU, '''
+tf1 = tf.compat.v1
+with tf.Graph().as_default(), tf1.Session() as s:
+    x = tf1.placeholder(tf.float32, (4, 4))
+    v = tf1.get_variable('v', (4, 4), use_resource=False)
+    y = tf.tanh(x @ v) + tf.exp(x) * 2.
+    s.run(tf1.global_variables_initializer()); s.run(y, {x: np.ones((4, 4))})''', 'on', 'auto-clustering was on for the CPU: '),
+    'session_set_jit': (CPU, '''
+tf.config.optimizer.set_jit(True)
+@tf.function
+def g(x): return tf.nn.softmax(tf.sort(x) * 2. + tf.exp(x))
+@tf.function
+def f(x): return g(x) + g(x * 2.)
+f(tf.ones((4, 4)))''', 'on', 'auto-clustering was on for the CPU: '),
+}
+
+
+def record(name, flags, program, dump):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(('XLA_', 'TF_')) and key != 'PYTHONPATH'}
+    environment.update(TF_CPP_VMODULE=LOG, CUDA_VISIBLE_DEVICES='')
+    if flags:
+        environment['TF_XLA_FLAGS'] = flags
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, f'{name}.py')  # AutoGraph reads the source
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(HEAD + program + '\n')
+        subprocess.run([HLOSCOPE, 'record', '--dump', dump, '--', PYTHON, path], env=environment, capture_output=True, text=True, timeout=600,
+                       check=True)
+
+
+def judge(name, state, words, dump):
+    """What is wrong with the report, line by line."""
+    report = json.loads(subprocess.run([HLOSCOPE, 'info', '--json', '--no-cache', dump], capture_output=True, text=True, check=True).stdout)
+    tensorflow = report['tensorflow']
+    with open(os.path.join(dump, 'stderr.log'), encoding='utf-8') as file:
+        refused = set(re.findall(r'\] Found uncompilable node (\S+) \(op (\S+)\)', file.read()))
+    named = {(node['name'], node['op']): node for node in tensorflow['unclustered']}
+    inside = {(node['name'], node['op']) for node in tensorflow['in_functions']}
+    for node in sorted(refused):
+        # Nodes of called functions are refused by their inner names.
+        if node not in named and node not in inside and not any(node[0] in (one['evidence'] or '') for one in named.values()):
+            yield f'{node} is refused by the log and not named'
+        elif node in named and not named[node]['by_log']:
+            yield f'{node} is refused by the log, which is not said'
+    if tensorflow.get('auto_clustering') != state:
+        yield f'auto_clustering is {tensorflow.get("auto_clustering")}, not {state}'
+    if words not in (tensorflow.get('sentence') or ''):
+        yield f'the sentence has not "{words}": {tensorflow.get("sentence")}'
+    for error in report['errors']:
+        if error.get('severity') == 'error':
+            yield f'an error of a program that succeeded: {error["kind"]} {error["reason"]}'
+    for warning in report['warnings']:
+        yield f'warning: {warning}'
+    print(f'{name}: {tensorflow.get("sentence")}; fix: {tensorflow.get("fix")}', flush=True)
+
+
+def main():
+    if not os.path.exists(PYTHON) or subprocess.run([PYTHON, '-c', 'import importlib.util as u, sys; sys.exit(u.find_spec("tensorflow") is None)'],
+                                                     check=False).returncode != 0:
+        print(f'skipped: no TensorFlow in {PYTHON}; fix: scripts/setup frameworks')
+        return 77
+    wrong = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = sys.argv[4] if '--keep' in sys.argv else scratch
+        for name, (flags, program, state, words) in PROGRAMS.items():
+            dump = os.path.join(folder, name)
+            if not os.path.exists(dump):
+                record(name, flags, program, dump)
+            for fault in judge(name, state, words, dump):
+                wrong += 1
+                print(f'  {name}: {fault}')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

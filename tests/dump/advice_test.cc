@@ -1,0 +1,120 @@
+// What is advised, by framework and version, and what a run had already.
+#include "core/dump/advice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "core/dump/dump_model.h"
+#include "tests/base/paths.h"
+
+namespace hloscope::dump {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string TextOf(const fs::path& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(AdviceTest, WhatFailedIsNotAdvised) {
+  const auto judge = JudgeAdvice("--xla_dump_hlo_snapshots", "TensorFlow", "2.21.0");
+  EXPECT_EQ(judge.state, AdviceState::kFails);
+  EXPECT_TRUE(judge.note.starts_with("--xla_dump_hlo_snapshots crashes TensorFlow 2.21"));
+  EXPECT_EQ(JudgeAdvice("--xla_dump_buffer_assignment_analysis", "TensorFlow", "").state,
+            AdviceState::kFails);
+  EXPECT_EQ(JudgeAdvice("--xla_dump_hlo_snapshots", "JAX", "0.10.2").state, AdviceState::kTried);
+  // Another patch of the same minor version is the same; others were not tried.
+  EXPECT_EQ(JudgeAdvice("--xla_dump_hlo_snapshots", "JAX", "0.10.9").state, AdviceState::kTried);
+  const auto old = JudgeAdvice("--xla_dump_hlo_snapshots", "JAX", "0.1.2");
+  EXPECT_EQ(old.state, AdviceState::kUntried);
+  EXPECT_EQ(old.note, "untried with JAX 0.1.2");
+  EXPECT_EQ(JudgeAdvice("--xla_dump_hlo_snapshots", "EXLA", "1").state, AdviceState::kTried);
+}
+
+// Every flag in a text of advice can be tried.
+TEST(AdviceTest, EveryAdvisedFlagHasARow) {
+  std::set<std::string> known;
+  const std::string rows = TextOf(SourcePath("core/dump/advice.def"));
+  const std::regex row("ADVICE\\(\"([^\"]+)\"");
+  for (std::sregex_iterator at(rows.begin(), rows.end(), row), end; at != end; ++at)
+    known.insert((*at)[1]);
+  EXPECT_GT(known.size(), 20U);
+  const std::regex flag("--(tf_)?xla_[a-z_]+[a-z]");
+  for (const char* file :
+       {"core/dump/missing.cc", "core/dump/tensorflow/tensorflow_reasons.def",
+        "core/dump/errors/error_texts.def", "core/debug/recompile/recompile_reasons.def",
+        "app/commands/command_record.cc"}) {
+    const std::string text = TextOf(SourcePath(file));
+    ASSERT_FALSE(text.empty()) << file;
+    for (std::sregex_iterator at(text.begin(), text.end(), flag), end; at != end; ++at)
+      EXPECT_TRUE(known.contains(at->str())) << at->str() << " in " << file;
+  }
+}
+
+class RecordedDump : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  void Record(const std::string& framework, const std::string& version, const std::string& flags,
+              int exit = 0) {
+    std::ofstream(folder_ / kRecordFile)
+        << "{\"framework\":\"" << framework << "\",\"version\":\"" << version
+        << "\",\"exit\":" << exit << ",\"environment\":{\"XLA_FLAGS\":\"" << flags << "\"}}\n";
+  }
+  // That piece of the dump; its flag is "?" where the dump does not lack it.
+  MissingPiece Missing(std::string_view what) {
+    auto model = DumpModel::Open(folder_.string(), Limits());
+    if (!model) return {-1, "", model.error().ToString(), "?"};
+    for (const MissingPiece& piece : (*model)->missing()) {
+      if (piece.what == what) return piece;
+    }
+    return {-1, "", "", "?"};
+  }
+  void Module(const std::string& name) {
+    std::ofstream(folder_ / ("module_0001." + name + ".cpu_after_optimizations.txt"))
+        << "HloModule " << name << "\n\nENTRY main {\n  ROOT x = f32[4] parameter(0)\n}\n";
+  }
+  const fs::path folder_ = fs::temp_directory_path() / "hloscope_advice_test";
+};
+
+TEST_F(RecordedDump, FlagsAreForItsFramework) {
+  Module("a_inference_f_3__XlaMustCompile_true.1");
+  Record("TensorFlow", "2.21.0", "--xla_dump_to=/d");
+  EXPECT_EQ(Missing("snapshots").flag, "");
+  EXPECT_NE(Missing("snapshots").why.find("crashes TensorFlow 2.21"), std::string::npos);
+  EXPECT_EQ(Missing("live ranges").flag, "");
+  EXPECT_EQ(Missing("passes").flag, "--xla_dump_hlo_pass_re=.*");
+  // What the run had is not advised again.
+  Record("TensorFlow", "2.21.0", "--xla_dump_to=/d --xla_dump_hlo_pass_re=.*");
+  EXPECT_EQ(Missing("passes").flag, "");
+  EXPECT_NE(Missing("passes").why.find("the run had --xla_dump_hlo_pass_re"), std::string::npos);
+  Record("TensorFlow", "2.21.0",
+         "--xla_dump_to=/d --xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_proto=false");
+  EXPECT_EQ(Missing(".hlo.pb").flag, "--xla_dump_hlo_as_proto");
+  Record("TensorFlow", "1.99.0", "--xla_dump_to=/d");
+  EXPECT_NE(Missing("passes").why.find("untried with TensorFlow 1.99.0"), std::string::npos);
+}
+
+TEST_F(RecordedDump, ARunThatCompiledNothing) {
+  EXPECT_EQ(Missing("modules").flag, "XLA_FLAGS=--xla_dump_to=DIR");
+  Record("TensorFlow", "2.21.0", "--xla_dump_to=/d", 1);
+  EXPECT_EQ(Missing("modules").flag, "");
+  EXPECT_EQ(Missing("modules").why, "the program ended with exit status 1 before XLA compiled one");
+  Record("TensorFlow", "2.21.0", "--xla_mine");
+  EXPECT_EQ(Missing("modules").flag, "XLA_FLAGS=--xla_dump_to=DIR");
+}
+
+}  // namespace
+}  // namespace hloscope::dump
