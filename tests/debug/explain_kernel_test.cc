@@ -397,6 +397,35 @@ TEST(ExplainKernel, NamesTheLineThatLeavesElementsUnwritten) {
   EXPECT_NE(first.text.find("shl.b32 %r21, %r20, 4"), std::string::npos) << first.text;
 }
 
+TEST(ExplainKernel, ALineHasToMakeAllResultsRight) {
+  // Thrice instead of twice. The factor of one would make the first result right, not the second.
+  KernelQuestion question = QuestionOf({"f32", "  ROOT r = f32[64] add(p0, p1)\n",
+                                        "mul.rn.f32 %r5, %r2, 0f40400000;\n"
+                                        "mul.rn.f32 %r4, %r5, 0f3F800000;\n"
+                                        "add.rn.f32 %r6, %r5, %r3;\n"
+                                        "ld.param.b64 %rd8, [k_3];\nadd.s64 %rd9, %rd8, %rd4;\n"
+                                        "st.global.b32 [%rd9], %r6;"});
+  question.alone = hlo::Parsed(
+      "HloModule m\nfused {\n  p0 = f32[64] parameter(0)\n  p1 = f32[64] parameter(1)\n"
+      "  c = f32[] constant(2)\n  b = f32[64] broadcast(c), dimensions={}\n"
+      "  m = f32[64] multiply(p0, b)\n  s = f32[64] add(m, p1)\n"
+      "  ROOT t = (f32[64], f32[64]) tuple(m, s)\n}\nENTRY e {\n  a = f32[64] parameter(0)\n"
+      "  b = f32[64] parameter(1)\n"
+      "  ROOT f = (f32[64], f32[64]) fusion(a, b), kind=kLoop, calls=fused\n}\n");
+  std::string& text = question.kernels.code[0].text;
+  const std::string last = ".param .u64 .ptr .align 128 k_2";
+  text.insert(text.find(last) + last.size(), ", .param .u64 .ptr .align 128 k_3");
+  question.results.push_back(question.results[0]);
+  question.kernels.memory.push_back(question.kernels.memory[2]);
+  question.kernels.launches[0].arguments.push_back({3, 0, 256});
+  question.kernels.results.push_back({3, 0, 256});
+  const auto found = Explained(question);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->finding.result, 0);
+  ASSERT_FALSE(found->finding.look_first.empty());
+  EXPECT_EQ(found->finding.look_first[0].text, "mul.rn.f32 %r5, %r2, 0f40400000");
+}
+
 TEST(SplitProducts, OnlyPartsThatWereCutFromK) {
   const auto is_split = [](const std::string& parameters, const std::string& body) {
     const auto module = hlo::Parsed("HloModule m\nENTRY e {\n" + parameters + body + "}\n");

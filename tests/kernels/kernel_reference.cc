@@ -70,11 +70,12 @@ std::string TargetOf(const std::string& text) {
 std::string InterpreterOn(const replay::KernelOutcome& outcome, const replay::KernelOutcome& named,
                           const debug::RunSpec& spec) {
   if (!outcome.not_evaluated.empty()) return "- " + outcome.not_evaluated;
-  if (!outcome.same_bits) return "- the kernel alone says what the instruction means";
-  if (*outcome.same_bits) return "equal";
+  if (outcome.same_bits == true) return "equal";
   auto question = debug::QuestionOf(named);
   if (!question.has_value()) return question.error().ToString();
   const auto explained = debug::ExplainKernel(*question, spec, {});
+  if (!explained.has_value() && explained.error().error_class == ErrorClass::kUnsupported)
+    return "- the kernel alone says what the instruction means";
   if (!explained.has_value()) return explained.error().ToString();
   if (!*explained) return "within the bounds";
   return ((*explained)->confirmed ? "explained: " : "differs: ") +
