@@ -43,17 +43,21 @@ std::string FunctionName(std::string_view name) {
   return {};
 }
 
-std::vector<std::string> CompiledFunctions(const DumpModel& model,
-                                           const TensorFlowSummary& summary) {
+// Functions with jit_compile=True that graphs call.
+std::set<std::string> WholeCalls(const TensorFlowSummary& summary) {
   std::set<std::string> names;
-  for (const ModuleEntry& module : model.modules()) {
-    if (module.framework == "TensorFlow") names.insert(FunctionName(module.name));
-  }
-  // Where the module is not here, the call says so.
-  if (model.modules().empty()) return {};
   for (const TensorFlowNode& node : summary.unclustered) {
     if (node.why != OutsideReason::kMustCompile) continue;
     for (const std::string& function : node.functions) names.insert(FunctionName(function));
+  }
+  names.erase("");
+  return names;
+}
+
+std::vector<std::string> CompiledFunctions(const DumpModel& model) {
+  std::set<std::string> names;
+  for (const ModuleEntry& module : model.modules()) {
+    if (module.framework == "TensorFlow") names.insert(FunctionName(module.name));
   }
   names.erase("");
   return {names.begin(), names.end()};
@@ -161,7 +165,7 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
                                   AutoClustering state) {
   ClusteringVerdict verdict;
   verdict.state = state;
-  verdict.compiled = CompiledFunctions(model, summary);
+  verdict.compiled = CompiledFunctions(model);
   for (const TensorFlowCluster& cluster : summary.clusters) {
     for (const auto& [op, count] : cluster.operations) {
       if (!IsPlumbing(op)) verdict.clustered += count;
@@ -184,8 +188,14 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
   if (!verdict.compiled.empty())
     text = fmt::format("{} {} compiled as a whole", NameList(verdict.compiled),
                        VerbFor(verdict.compiled.size(), "was", "were"));
+  std::set<std::string> lost = WholeCalls(summary);
+  for (const std::string& name : verdict.compiled) lost.erase(name);
+  if (!lost.empty())
+    text += fmt::format("{}{} {} to be compiled as a whole (jit_compile=True), and left no module",
+                        text.empty() ? "" : "; ", NameList({lost.begin(), lost.end()}),
+                        VerbFor(lost.size(), "was", "were"));
   if (verdict.operations == 0) return verdict;
-  const std::string_view other = verdict.compiled.empty() ? "" : "other ";
+  const std::string_view other = text.empty() ? "" : "other ";
   const bool only_cpus = std::ranges::all_of(summary.devices, [](const std::string& device) {
     return TensorFlowDeviceType(device) == "CPU";
   });
@@ -193,7 +203,7 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
   text += StateText(state, only_cpus);
   if (state != AutoClustering::kOn) {
     text += ": " + CountText(verdict, summary, other);
-    if (verdict.compiled.empty()) verdict.fix = FixOfState(state, only_cpus);
+    if (other.empty()) verdict.fix = FixOfState(state, only_cpus);
     return verdict;
   }
   text += ": " + CountText(verdict, summary, other);

@@ -365,6 +365,27 @@ TEST(TensorFlowVerdictTest, WholeFunctionsAreNotUnclustered) {
   ASSERT_EQ((*summary)->verdict.compiled.size(), 1U);
 }
 
+// A function whose compilation failed is what matters, not auto-clustering.
+TEST(TensorFlowVerdictTest, AFunctionThatWasNotCompiled) {
+  const fs::path folder = fs::path(testing::TempDir()) / "not_compiled";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  for (const auto& entry : fs::directory_iterator(SourcePath("tests/dump/tensorflow_runs/whole"))) {
+    if (entry.path().extension() != ".txt") fs::copy(entry.path(), folder);
+  }
+  auto model = DumpModel::Open(folder.string(), Limits{});
+  ASSERT_TRUE(model);
+  auto summary = (*model)->TensorFlow();
+  ASSERT_TRUE(summary);
+  const ClusteringVerdict& verdict = (*summary)->verdict;
+  EXPECT_TRUE(verdict.compiled.empty());
+  EXPECT_TRUE(verdict.sentence.starts_with(
+      "`inner` was to be compiled as a whole (jit_compile=True), and left no module; "))
+      << verdict.sentence;
+  EXPECT_TRUE(verdict.fix.empty()) << verdict.fix;
+  fs::remove_all(folder);
+}
+
 // Between marking and cutting out TensorFlow takes nodes out again; graphs are numbered by
 // themselves at each point.
 TEST(TensorFlowMarkingTest, NodesTakenOutAgainAreNamed) {
