@@ -171,6 +171,7 @@ class Runner {
     block.shared = context.shared;
     block.local = context.local.data();
     block.local_bytes = kernel.local_bytes;
+    block.stack_begin = kernel.stack_begin;
     block.target = plan_.target;
     block.observer = options_.count_traffic ? &context.traffic : context.observer;
     block.warps.resize(plan_.warps);
@@ -237,6 +238,7 @@ class Runner {
       const uint64_t lanes = std::min<uint64_t>(plan_.threads - i * kLanes, kLanes);
       warp.live = lanes == kLanes ? kAllLanes : (1u << lanes) - 1;
       warp.carry = 0;
+      std::ranges::fill(warp.stack, plan_.kernel->local_bytes);
       for (LaneBytes& kept : warp.kept) kept.is_known = false;
       warp.groups.assign(1, {0, warp.live});
       WriteSpecials(warp, block_at, true);

@@ -48,6 +48,21 @@ class Planner {
         contents_.entries[static_cast<size_t>(plan_.executable - contents_.executables.data())]
             .unsupported;
     if (!unsupported.empty()) return std::unexpected(unsupported.front());
+    return CheckDevices();
+  }
+
+  // What multimem reaches on other devices is not here.
+  Status CheckDevices() const {
+    for (size_t i = 0; i < plan_.kernel->forms.size() && request_.devices > 1; ++i) {
+      if (!plan_.kernel->forms[i].starts_with("multimem.")) continue;
+      const Position& at = plan_.kernel->instructions[i].position;
+      return std::unexpected(Error{ErrorClass::kUnsupported,
+                                   "`" + plan_.kernel->forms[i] + "` on " +
+                                       std::to_string(request_.devices) +
+                                       " devices: it is executed on one alone",
+                                   {contents_.program.syntax.file, at.line, at.column},
+                                   "kernels with it are not executed"});
+    }
     return {};
   }
 

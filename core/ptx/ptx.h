@@ -79,6 +79,7 @@ struct LaunchRequest {
   uint32_t target =
       0;  // sm number whose tensor cores are followed, such as 90; 0: that of the module
   std::array<uint32_t, 3> cluster = {};  // blocks; zeros: as .reqnctapercluster says, or one
+  uint64_t devices = 1;                  // that run the kernel together
 };
 
 class ShadowMemory;

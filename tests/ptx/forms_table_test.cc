@@ -35,9 +35,10 @@ constexpr const char* kNotExecuted =
     "block-scaled and\n  4- and 6-bit floats; `mma` of `b1`; `mma.m8n8k4` of f16;\n  `wmma` of "
     "f64, s4 and b1, and of f16 with c and d of different types\n"
     "* `tcgen05.cp`, `tcgen05.shift`\n"
-    "* `cp.reduce.async.bulk.tensor`, `multimem`, `tensormap.replace`, im2col copies\n"
+    "* `cp.reduce.async.bulk.tensor`, `multimem` on several devices, `tensormap.replace`, im2col "
+    "copies\n"
     "* `fma.oob`, `cvt` to and from `s2f6`\n"
-    "* `alloca`, `stacksave`, `stackrestore`, calls through registers, textures and surfaces, "
+    "* calls through registers, textures and surfaces, "
     "video "
     "instructions\n"
     "* `%clock`, `%globaltimer`, `%smid` and other registers whose value only a device knows\n";

@@ -342,8 +342,8 @@ TEST(PtxInstructions, FormsAreStrict) {
             "`add.s32`: register %rd3 has 64 bits where its form has 32");
   EXPECT_EQ(why("add.rn.f32.f64 %r2, %r3, %r4;"),
             "`add.rn.f32.f64`: no form of this opcode has these modifiers and types");
-  EXPECT_EQ(why("multimem.ld_reduce.global.add.u32 %r2, [%rd1];"),
-            "`multimem.ld_reduce.global.add.u32`: this opcode is not executed");
+  EXPECT_EQ(why("vadd.s32.s32.s32 %r2, %r2, %r2;"),
+            "`vadd.s32.s32.s32`: this opcode is not executed");
   EXPECT_EQ(why("mov.u32 %r2, %clock;"), "`mov.u32`: register %clock is not known");
   EXPECT_EQ(why("ld.global.v2.b32 %r2, [%rd1];"),
             "`ld.global.v2.b32`: an operand needs 2 parts in { }");

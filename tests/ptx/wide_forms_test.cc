@@ -201,6 +201,55 @@ TEST(PtxWide, StoresMatricesOfBytes) {
   }
 }
 
+// Each thread takes two pieces, of 8 and of its own number of bytes, and gives the second back.
+TEST(PtxWide, StackOfAThread) {
+  const std::string body =
+      "stacksave.u64 %rd10;\nalloca.u64 %rd11, 8;\nmul.wide.u32 %rd12, %r1, 16;\n"
+      "add.u64 %rd12, %rd12, 4;\nstacksave.u64 %rd13;\nalloca.u64 %rd14, %rd12, 32;\n"
+      "st.local.b32 [%rd11], %r1;\nst.local.b32 [%rd14], 7;\nst.local.b32 [%rd14+4], 9;\n"
+      "and.b64 %rd15, %rd14, 31;\ncvt.u32.u64 %r2, %rd15;\nsub.u64 %rd16, %rd11, %rd14;\n"
+      "setp.lt.u64 %p1, %rd16, %rd12;\nstackrestore.u64 %rd13;\nalloca.u64 %rd17, 4;\n"
+      "sub.u64 %rd18, %rd11, %rd17;\ncvt.u32.u64 %r3, %rd18;\nld.local.b32 %r4, [%rd11];\n"
+      "add.u32 %r4, %r4, %r2;\nselp.b32 %r5, 1000, 0, %p1;\nadd.u32 %r4, %r4, %r5;\n"
+      "mad.lo.u32 %r4, %r3, 100, %r4;\nadd.s64 %rd7, %rd3, %rd4;\nst.global.b32 [%rd7], %r4;";
+  ExpectAssembles(body, "sm_90a");
+  const Ran ran = RunKernel(body, {}, {}, 128);
+  ASSERT_FALSE(ran.result.fault.has_value()) << ran.result.fault->ToString();
+  // The third piece lies eight bytes below the first, where the second one began.
+  const auto got = ran.As<uint32_t>(2);
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(got[i], 800 + i);
+  const Ran over = RunKernel("alloca.u64 %rd11, 16385;", {}, {}, 4);
+  ASSERT_TRUE(over.result.fault.has_value());
+  EXPECT_EQ(over.result.fault->what,
+            "alloca of more than the stack of a thread has, which is 16384 bytes here");
+}
+
+// On one device as ld, st and red; several are refused.
+TEST(PtxWide, MultimemOnOneDevice) {
+  const std::string body =
+      kWide +
+      "multimem.ld_reduce.relaxed.sys.global.add.v4.f32 {%r10, %r11, %r12, %r13}, [%rd5];\n"
+      "multimem.st.weak.global.v4.f32 [%rd7], {%r10, %r11, %r12, %r13};\n"
+      "multimem.ld_reduce.global.max.u32 %r14, [%rd6];\n"
+      "multimem.red.relaxed.gpu.global.add.u32 [%rd7], %r14;\n";
+  const std::vector<uint32_t> a = Words(1), b = Words(2);
+  std::vector<uint32_t> expected = a;
+  for (size_t i = 0; i < expected.size(); i += 4) expected[i] += b[i];
+  EXPECT_EQ(RunWide(body.substr(kWide.size())), expected);
+  const auto module = Module::Parse(KernelText(body), "k.ptx");
+  ASSERT_TRUE(module.has_value());
+  std::vector<std::byte> memory(512);
+  LaunchRequest request;
+  request.entry = "k";
+  request.dynamic_shared_bytes = 1024;
+  request.devices = 2;
+  request.arguments = {{memory, {}}, {memory, {}}, {memory, {}}};
+  const auto result = Launch(*module, request);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().error_class, ErrorClass::kUnsupported);
+  EXPECT_NE(result.error().message.find("on 2 devices"), std::string::npos);
+}
+
 TEST(PtxWide, ZerosInShared) {
   const std::string body = kShared +
                            "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.bulk.weak.shared::cta [%r2], 64, 0;\n"

@@ -188,6 +188,8 @@ Status DeviceRun::Launch(const DeviceStep& step, const KernelLaunch& launch) {
   request.grid = extent(launch.blocks);
   request.block = extent(launch.threads);
   request.dynamic_shared_bytes = static_cast<uint64_t>(launch.shared_bytes);
+  request.devices = static_cast<uint64_t>(program_.module->header().replica_count *
+                                          program_.module->header().num_partitions);
   for (const Slice& slice : launch.arguments) {
     request.arguments.push_back({{At(slice), static_cast<size_t>(slice.bytes)}, {}});
   }

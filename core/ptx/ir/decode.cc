@@ -44,6 +44,9 @@ bool IsWarpWide(Operation operation) {
   }
 }
 
+// Of alloca, for each thread.
+constexpr uint64_t kStackBytes = uint64_t{16} << 10;
+
 class Decoder {
  public:
   Decoder(const Syntax& syntax, const Entry& entry, Kernel& kernel)
@@ -67,6 +70,11 @@ class Decoder {
                                instruction.operation == Operation::kWarpGroupMultiplyRegisters;
       kernel_.instructions.push_back(instruction);
       kernel_.forms.push_back(statement.Form());
+    }
+    const auto allocates = [](const Instruction& in) { return in.operation == Operation::kAlloca; };
+    if (std::ranges::any_of(kernel_.instructions, allocates)) {
+      kernel_.stack_begin = kernel_.local_bytes;
+      kernel_.local_bytes += kStackBytes;
     }
     // A branch may lead behind the last statement: there the thread ends.
     Instruction end;

@@ -165,6 +165,7 @@ struct Kernel {
   std::vector<std::pair<Special, uint32_t>> specials;  // and the offsets they are wanted at
   uint64_t static_shared_bytes = 0;                    // dynamic shared memory follows
   uint64_t local_bytes = 0;                            // of one thread
+  uint64_t stack_begin = 0;  // of what alloca gives out, which ends with local memory
   bool wants_block_order =
       false;  // global atomics or loads that wait for other blocks: blocks run in index order
   std::vector<std::string> forms;  // of each instruction, as written; aligned with `instructions`

@@ -413,6 +413,40 @@ void FindRank(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
   }
 }
 
+// d, bytes: from the end of local memory down, at multiples of what the instruction says.
+void Allocate(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const uint64_t align = std::max<uint64_t>(in.value, 8);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t bytes = ReadLane(w, s[1], l), top = w.stack[l];
+    if ((align & (align - 1)) != 0 || bytes > top ||
+        (top - bytes) / align * align < w.block->stack_begin) {
+      return w.block->Fail("alloca of more than the stack of a thread has, which is " +
+                               std::to_string(w.block->local_bytes - w.block->stack_begin) +
+                               " bytes here",
+                           w.first_thread + l);
+    }
+    w.stack[l] = (top - bytes) / align * align;
+    WriteLane(w, s[0], l, w.stack[l]);
+  }
+}
+
+void SaveStack(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) != 0) WriteLane(w, s[0], l, w.stack[l]);
+  }
+}
+
+void RestoreStack(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t top = ReadLane(w, s[0], l);
+    if (top < w.stack[l] || top > w.block->local_bytes)
+      return w.block->Fail("stackrestore of what stacksave did not give", w.first_thread + l);
+    w.stack[l] = top;
+  }
+}
+
 // A policy, which is a number that nobody looks at: what a cache is told changes no values.
 void WriteZero(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
   for (uint32_t l = 0; l < kLanes; ++l) {
@@ -479,6 +513,12 @@ Step RareStep(const Instruction& i) {
       return is_flushed && IsFloat(i.type) ? EachLane<TakeExtreme> : nullptr;
     case Operation::kIsspacep:
       return TestSpace;
+    case Operation::kAlloca:
+      return Allocate;
+    case Operation::kStackSave:
+      return SaveStack;
+    case Operation::kStackRestore:
+      return RestoreStack;
     case Operation::kPolicy:
       return WriteZero;
     case Operation::kClusterRank:

@@ -85,6 +85,7 @@ struct Warp {
   uint32_t first_in_cluster = 0;  // the same where the warps of all blocks of a cluster are counted
   uint32_t live = 0;              // lanes that have not returned
   uint32_t carry = 0;             // the carry flag of each lane
+  uint64_t stack[kLanes];         // in local memory: where what alloca has given out begins
   std::vector<Group> groups;      // sorted by pc
   // What accesses whose addresses stay the same have found in this block: Instruction::kept.
   std::vector<LaneBytes> kept;
@@ -111,7 +112,7 @@ struct Block {
   std::span<std::byte> shared;
   uint64_t shared_written = 0;  // bytes from its start that may have been written
   std::byte* local = nullptr;   // local_bytes for each thread
-  uint64_t local_bytes = 0;
+  uint64_t local_bytes = 0, stack_begin = 0;
   std::vector<Warp> warps;
   uint32_t live_threads = 0;
   uint32_t target = 90;        // sm number
