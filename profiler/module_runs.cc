@@ -1,9 +1,14 @@
 // Counts of the instructions that each run executes once.
 #include "profiler/module_runs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "core/hlo/analysis/call_graph.h"
 
@@ -61,6 +66,42 @@ int64_t EventsOfModule(const EventStore& store, const std::string& name) {
   return count;
 }
 
+// The run and the device that the event is of; empty where it names no run.
+std::string RunOf(const EventStore& store, EventId e) {
+  const auto text = [](const Argument& argument) {
+    return std::visit([](const auto& value) { return fmt::format("{}", value); }, argument.value);
+  };
+  std::string run, device;
+  for (const Argument& argument : store.Arguments(e)) {
+    if (argument.name == "run_id") run = text(argument);
+    if (argument.name == "device_ordinal") device = text(argument);
+  }
+  if (run.empty()) return {};
+  return fmt::format("{} {} {}", run, device, store.lanes()[store.LaneOf(e).index].group);
+}
+
+// How many runs the events of these instructions name, by module; 0 where one names none. An
+// instruction may have several events in a run, such as a copy of its operand.
+std::vector<int64_t> NamedRuns(const Attribution& attribution,
+                               const std::vector<hlo::InstructionId>& of_modules) {
+  const EventStore& store = attribution.store();
+  std::vector<std::set<std::string>> runs(of_modules.size());
+  std::vector<bool> is_unnamed(of_modules.size(), false);
+  for (uint32_t i = 0; i < store.size(); ++i) {
+    const Target target = attribution.TargetOf(EventId(i));
+    if (!target.valid() || of_modules[target.module] != target.instruction) continue;
+    if (is_unnamed[target.module]) continue;
+    std::string run = RunOf(store, EventId(i));
+    is_unnamed[target.module] = run.empty();
+    runs[target.module].insert(std::move(run));
+  }
+  std::vector<int64_t> counts(of_modules.size(), 0);
+  for (size_t m = 0; m < counts.size(); ++m) {
+    if (!is_unnamed[m]) counts[m] = std::ssize(runs[m]);
+  }
+  return counts;
+}
+
 }  // namespace
 
 std::vector<ModuleRuns> ModuleRunsOf(const Attribution& attribution) {
@@ -76,8 +117,17 @@ std::vector<ModuleRuns> ModuleRunsOf(const Attribution& attribution) {
     if (once[m][module[time.target.instruction].computation.index]) counts[m].push_back(time.count);
   }
   std::vector<ModuleRuns> runs(modules.size());
+  for (size_t m = 0; m < modules.size(); ++m) runs[m] = RunsBy(counts[m]);
+  std::vector<hlo::InstructionId> usual(modules.size());
+  for (const InstructionTime& time : attribution.times()) {
+    const uint32_t m = time.target.module;
+    const hlo::Instruction& instruction = (*modules[m].module)[time.target.instruction];
+    if (once[m][instruction.computation.index] && time.count == runs[m].count)
+      usual[m] = time.target.instruction;
+  }
+  const std::vector<int64_t> named = NamedRuns(attribution, usual);
   for (size_t m = 0; m < modules.size(); ++m) {
-    runs[m] = RunsBy(counts[m]);
+    if (named[m] > 0) runs[m].count = named[m];
     if (ran[m] && runs[m].count == 0)
       runs[m].count = EventsOfModule(attribution.store(), modules[m].name);
   }

@@ -17,8 +17,9 @@ struct ModuleRuns {
 };
 
 // By modules() of the attribution. The count is what most instructions that every run executes once
-// have in common, those of the entry and of what it calls outside of loops and branches; where the
-// profile has none of them, the events of the lines of modules.
+// have in common, those of the entry and of what it calls outside of loops and branches; of one
+// whose events name their run (`run_id`), as many as there are names. Where the profile has no such
+// instruction, the events of the lines of modules.
 std::vector<ModuleRuns> ModuleRunsOf(const Attribution& attribution);
 
 }  // namespace hloscope::profiler

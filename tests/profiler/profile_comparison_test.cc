@@ -11,6 +11,7 @@
 
 #include "core/hlo/text/text.h"
 #include "profiler/event_store_builder.h"
+#include "profiler/module_runs.h"
 #include "profiler/sample_statistics.h"
 #include "tests/profiler/trace_fixture.h"
 
@@ -350,6 +351,30 @@ TEST(ProfileComparisonTest, RunsWithoutTheEntryAreOfTheLineOfModulesOrUnknown) {
   EXPECT_EQ(RowOf(unknown, "b").often, 2);
   ASSERT_FALSE(unknown.notes.empty());
   EXPECT_NE(unknown.notes[0].find("how often loop ran is not known"), std::string::npos);
+}
+
+// Two events of one instruction in each run, as XLA:CPU has of a sort and of the copy before it.
+TEST(ModuleRunsTest, EventsThatNameTheirRunAreCountedByIt) {
+  class Runs : public ArgumentSource {
+   public:
+    std::vector<Argument> Read(uint64_t where) const override {
+      return {{"run_id", static_cast<int64_t>(where / 2)}, {"device_ordinal", int64_t{0}}};
+    }
+  };
+  for (const bool is_named : {true, false}) {
+    EventStoreBuilder builder;
+    if (is_named) builder.set_arguments(std::make_shared<Runs>());
+    const LaneId lane =
+        builder.AddLane(builder.AddGroup("host", false), "thread", LaneRole::kThread);
+    const OperationId operation =
+        builder.AddOperation({builder.Name("loop"), builder.Name("r"), -1});
+    for (int i = 0; i < 12; ++i)
+      EXPECT_TRUE(builder.Add(lane, i * 2000, 1000, builder.Name("r"), operation,
+                              static_cast<uint64_t>(i + 2)));
+    const auto attribution = *Attribution::Make(
+        *builder.Finish(SharedJobs(2)), {{-1, "loop", LoopModule("loop"), {}}}, SharedJobs(2));
+    EXPECT_EQ(ModuleRunsOf(*attribution)[0].count, is_named ? 6 : 12);
+  }
 }
 
 TEST(ProfileComparisonTest, ACutRunIsNoChangeButAnIterationMoreIs) {
