@@ -34,6 +34,7 @@ Result<std::vector<hlo::Literal>> ReducedInputs(const std::string& path, const h
                                                 const Limits& limits) {
   if (path.empty()) return std::vector<hlo::Literal>();
   HLOSCOPE_ASSIGN_OR_RETURN(const auto files, dump::TensorFiles::Open(std::span(&path, 1), limits));
+  HLOSCOPE_TRY(replay::CheckDeviceCount(module, limits));
   HLOSCOPE_ASSIGN_OR_RETURN(debug::RunInputs inputs,
                             debug::ReadInputs(files, module, replay::Placement(module, limits)));
   return std::move(inputs.arguments);

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 #include "core/eval/loops/blocks.h"
 #include "core/eval/numbers/wide.h"
 #include "core/replay/possible_tilings.h"
@@ -204,6 +205,17 @@ bool IsClose(const Literal& a, const Literal& b) {
 }
 
 }  // namespace
+
+Status CheckDeviceCount(const Module& module, const Limits& limits) {
+  const int64_t replicas = std::max<int64_t>(module.header().replica_count, 1),
+                partitions = std::max<int64_t>(module.header().num_partitions, 1);
+  const auto devices = CheckedMul(replicas, partitions);
+  if (devices && *devices <= limits.devices) return {};
+  return EnvironmentError(
+      fmt::format("{} of {} exceed the limit devices of {}", Counted(replicas, "replica"),
+                  Counted(partitions, "partition"), limits.devices),
+      "raise --limit devices");
+}
 
 Placement::Placement(const Module& module, const Limits& limits)
     : topology_(hlo::TopologyOf(module, limits.devices)) {

@@ -27,6 +27,10 @@ struct LeafPlacement {
 
 // The devices of a module and its leaves in order. An unpartitioned module has one list of values
 // per replica, any other one per device.
+/// Environment error: the header is for more devices than the limit `devices`, so that nothing of
+/// that many may be made. Asked before a Placement.
+Status CheckDeviceCount(const hlo::Module& module, const Limits& limits);
+
 class Placement {
  public:
   Placement(const hlo::Module& module, const Limits& limits);

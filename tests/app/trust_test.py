@@ -90,6 +90,18 @@ class Trust(FolderTest):
         self.assertEqual({path: contents(path) for path in kept}, kept)
         self.assertFalse(os.path.exists(both))
 
+    def test_more_devices_than_the_limit_are_refused_at_once(self):
+        """Before anything of that many is made, in memory that is far too small for it."""
+        for header, instruction in (('replica_count=100000000', 'negate(p)'), ('num_partitions=100000000', 'negate(p)'),
+                                    ('replica_count=2147483647, num_partitions=2147483647', 'negate(p)'),
+                                    ('num_partitions=100000000', 'negate(p), sharding={devices=[100000000]<=[100000000]}')):
+            module = self.path('many.hlo', f'HloModule m, {header}\nENTRY e {{\n  p = f32[100000000] parameter(0)\n  ROOT r = f32[100000000] {instruction}\n}}\n')
+            for arguments in (['run', module, '--platform', 'interpreter'], ['run', module, '--platform', 'cpu'], ['extract', module, 'r', '-o', self.path('x.hlo')],
+                              ['diverge', module, '--platform', 'cpu', '--reference_platform', 'interpreter'], ['bench', 'run', module, '--platform', 'cpu']):
+                done = subprocess.run(['prlimit', '--as=2000000000', HLOSCOPE, *arguments], capture_output=True, text=True, timeout=100)
+                self.assertEqual((done.returncode, 'exceed the limit devices of 4096' in done.stderr), (2, True), (header, arguments, done.stderr))
+            self.assertEqual(run('bundle', 'create', module, '--plan', '-o', self.path('x.hlob'))[0], 0)
+
     def test_a_record_follows_no_link(self):
         dump, victim = self.path('dump'), self.path('victim', 'keep\n')
         os.mkdir(dump)

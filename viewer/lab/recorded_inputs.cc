@@ -67,6 +67,9 @@ void ExamineArrays(const hlo::Module& module, const Limits& limits, RecordedInpu
       ++inputs.fitting;
     }
   }
+  if (const Status few = replay::CheckDeviceCount(module, limits); !few) {
+    return Note(inputs, few.error().ToString());
+  }
   const replay::Placement placement(module, limits);
   if (inputs.problem.empty() || placement.lists() == 1) return;
   // Of several devices there are more forms, which only the run itself knows.

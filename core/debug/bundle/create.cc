@@ -65,6 +65,7 @@ class Creation {
     // refuses is of that class too, and goes into the bundle.
     if (!source_.report && report_.error && report_.error->error_class == ErrorClass::kInput) {
       RunReport report;
+      HLOSCOPE_TRY(replay::CheckDeviceCount(*source_.module, source_.request.limits));
       const replay::Placement placement(*source_.module, source_.request.limits);
       HLOSCOPE_TRY(PrepareInputs(placement, "", report, stop));
     }
@@ -147,6 +148,7 @@ class Creation {
   void Foresee(const std::string& saved_inputs, const std::stop_token& stop) {
     if (source_.values == ValuePolicy::kNone) return;
     const RunSpec& request = source_.request;
+    if (!replay::CheckDeviceCount(*source_.module, request.limits)) return;  // as below
     const replay::Placement placement(*source_.module, request.limits);
     const Result<bool> recorded = PrepareInputs(
         placement, source_.values == ValuePolicy::kAll ? saved_inputs : "", report_, stop);

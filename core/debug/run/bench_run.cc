@@ -209,6 +209,7 @@ Status RunScheduled(std::vector<Side>& sides, const RunInputs& inputs, const Ben
 Result<BenchReport> BenchRun(const std::shared_ptr<const hlo::Module>& module,
                              const BenchRequest& request, const std::stop_token& stop) {
   HLOSCOPE_TRY(CheckSound(*module, request.options.limits));
+  HLOSCOPE_TRY(replay::CheckDeviceCount(*module, request.options.limits));
   const replay::Placement placement(*module, request.options.limits);
   BenchReport report;
   replay::InputOptions how;

@@ -151,6 +151,7 @@ class RunDriver {
 
   // Which devices there are and, for results of several, what form they are wanted in.
   Status Place() {
+    HLOSCOPE_TRY(replay::CheckDeviceCount(*module_, spec_.limits));
     placement_.emplace(*module_, spec_.limits);
     results_ = placement_->results();
     source_.emplace(*module_, *placement_, spec_, report_, sinks_.files.inputs);
