@@ -163,6 +163,88 @@ ENTRY e {
                 {2e-6, 2});
 }
 
+TEST(GpuDot, WhatIsComputedOfElementsIsPartOfTheKernel) {
+  for (const auto& [types, tolerance] :
+       {std::pair{std::pair{"bf16", "f32"}, 2e-6}, {std::pair{"f32", "f32"}, 2e-6}}) {
+    ExpectAsMeant(fmt::format("HloModule m\nENTRY e {{\n  a = {0}[48,40] parameter(0)\n"
+                              "  b = {0}[40,50] parameter(1)\n  c = {1}[50] parameter(2)\n"
+                              "  d = {1}[48,50] parameter(3)\n  p = {1}[48,50] dot(a, b), "
+                              "lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
+                              "  bias = {1}[48,50] broadcast(c), dimensions={{1}}\n"
+                              "  s = {1}[48,50] add(p, bias)\n  t = {1}[48,50] maximum(s, d)\n"
+                              "  u = {1}[48,50] multiply(s, d)\n  ROOT r = ({1}[48,50], "
+                              "{1}[48,50]) tuple(t, u)\n}}\n",
+                              types.first, types.second),
+                  {tolerance});
+  }
+}
+
+TEST(GpuDot, ConversionsAndTransposesArePartOfTheKernel) {
+  ExpectAsMeant(R"(HloModule m
+ENTRY e {
+  a = bf16[4,64,32] parameter(0)
+  b = bf16[4,48,32] parameter(1)
+  x = f32[4,64,32] convert(a)
+  y = f32[4,48,32] convert(b)
+  t = f32[4,32,48] transpose(y), dimensions={0,2,1}
+  d = f32[4,64,48] dot(x, t), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  u = f32[4,48,64] transpose(d), dimensions={0,2,1}
+  ROOT r = bf16[4,48,64] convert(u)
+}
+)",
+                {5e-3});
+}
+
+// ---- What else needs fewer launches on a GPU.
+
+TEST(GpuFusion, SmallLoopsOfOneLevelAreOneLaunch) {
+  ExpectAsMeant(R"(HloModule m
+ENTRY e {
+  a = f32[64,33] parameter(0)
+  b = f32[129] parameter(1)
+  c = f32[7,5,3] parameter(2)
+  x = f32[64,33] negate(a)
+  y = f32[129] multiply(b, b)
+  z = f32[7,5,3] add(c, c)
+  ROOT r = (f32[64,33], f32[129], f32[7,5,3]) tuple(x, y, z)
+}
+)",
+                {0, 1});
+}
+
+TEST(GpuFusion, LargeTransposesTakeArithmeticIn) {
+  ExpectAsMeant(R"(HloModule m
+ENTRY e {
+  a = f32[600,700] parameter(0)
+  n = f32[600,700] negate(a)
+  t = f32[700,600] transpose(n), dimensions={1,0}
+  ROOT r = f32[700,600] multiply(t, t)
+}
+)",
+                {0, 1});
+}
+
+TEST(GpuFusion, AReduceOverNothingIsNoKernelOfItsOwn) {
+  ExpectAsMeant(R"(HloModule m
+f {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT r = f32[] add(x, y)
+}
+ENTRY e {
+  a = f32[40,50] parameter(0)
+  z = f32[] constant(0)
+  s = f32[40] reduce(a, z), dimensions={1}, to_apply=f
+  w = f32[40,1] reshape(s)
+  n = f32[40,1] negate(w)
+  v = f32[40] reduce(n, z), dimensions={1}, to_apply=f
+  b = f32[40,50] broadcast(v), dimensions={0}
+  ROOT r = f32[40,50] add(a, b)
+}
+)",
+                {1e-6, 1});
+}
+
 // Against f64, by numbers of 16 bits: every one of them.
 TEST(GpuFunctions, OfSixteenBitsAreRoundedOnce) {
   for (const std::string type : {"bf16", "f16"}) {
