@@ -46,7 +46,8 @@ Status CheckModule(const Module& module, std::string_view pass) {
 // Has code of GPUs alone.
 bool IsGpuKernel(const Module& module, InstructionId id) {
   return (module[id].opcode == hlo::Opcode::kFft && IsLibraryCall(module, id)) ||
-         FactorCallOf(module, id).has_value();
+         FactorCallOf(module, id).has_value() || IsDotFusion(module, id) ||
+         IsLoopBundle(module, id);
 }
 
 std::vector<InstructionId> FindKernels(const Module& module, const CompileOptions& options,

@@ -83,6 +83,12 @@ int64_t DotForm::products() const {
   return turns;
 }
 
+bool FillsTiles(const DotForm& form) {
+  constexpr int64_t kMinOfDeep = 4, kMinSide = 16, kDeep = 32;
+  const int64_t shorter = std::min(form.rows, form.columns);
+  return shorter >= (form.depth >= kDeep ? kMinOfDeep : kMinSide);
+}
+
 std::optional<DotForm> DotFormOf(const Module& module, InstructionId dot) {
   const Shape& left = module.shape(module.operands(dot)[0]);
   const Shape& right = module.shape(module.operands(dot)[1]);

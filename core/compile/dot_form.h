@@ -24,6 +24,9 @@ struct DotForm {
   int64_t products() const;  // how many turns all loops make
 };
 
+// Whether a product is worth the tiles of a GPU.
+bool FillsTiles(const DotForm& form);
+
 // What products of a dot or convolution are summed up in: exact for integers (modulo their width),
 // f32 where all are floats that it holds, pairs of f64 for complex numbers, f64 for the rest.
 hlo::ElementType SumTypeOf(const hlo::Module& module, hlo::InstructionId contraction);

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "core/compile/dot_form.h"
 #include "core/compile/fusion/row_form.h"
 #include "core/compile/scalar_computation.h"
 #include "core/hlo/analysis/reducer.h"
@@ -456,6 +457,46 @@ bool IsKernel(const Module& module, InstructionId id) {
   const Condition alone = RulesOf(opcode).alone;
   if (alone != nullptr) return alone(module, id);
   return !HasTrait(opcode, hlo::kTraitNoCode) && IsKernelRoot(module, id);
+}
+
+bool IsDotFusion(const Module& module, InstructionId id) {
+  if (module[id].opcode != Opcode::kFusion) return false;
+  const ComputationId called = module.GetComputation(module[id], AttributeKey::kCalls);
+  if (!called.valid()) return false;
+  const hlo::Computation& computation = module[called];
+  const bool is_tuple = module[computation.root].opcode == Opcode::kTuple;
+  InstructionId dot;
+  for (uint32_t k = 0; k < computation.instruction_count; ++k) {
+    const InstructionId each(computation.first_instruction + k);
+    if ((is_tuple && each == computation.root) || IsElemental(module, each)) continue;
+    if (dot.valid() || module[each].opcode != Opcode::kDot || !IsKernel(module, each)) return false;
+    dot = each;
+  }
+  const std::span<const InstructionId> roots =
+      is_tuple ? module.operands(computation.root) : std::span(&computation.root, 1);
+  const auto form = dot.valid() ? DotFormOf(module, dot) : std::nullopt;
+  return form.has_value() && FillsTiles(*form) && !roots.empty() &&
+         std::ranges::all_of(
+             module.operands(dot),
+             [&](InstructionId operand) { return module[operand].opcode == Opcode::kParameter; }) &&
+         std::ranges::all_of(roots, [&](InstructionId root) {
+           return root != dot && module.shape(root).IsArray() &&
+                  std::ranges::equal(module.shape(root).dimensions(),
+                                     module.shape(dot).dimensions());
+         });
+}
+
+bool IsLoopBundle(const Module& module, InstructionId id) {
+  if (module[id].opcode != Opcode::kFusion) return false;
+  const ComputationId called = module.GetComputation(module[id], AttributeKey::kCalls);
+  if (!called.valid()) return false;
+  const hlo::Computation& computation = module[called];
+  if (module[computation.root].opcode != Opcode::kTuple) return false;
+  for (uint32_t k = 0; k < computation.instruction_count; ++k) {
+    const InstructionId each(computation.first_instruction + k);
+    if (each != computation.root && !IsElemental(module, each)) return false;
+  }
+  return computation.instruction_count > 1;
 }
 
 bool IsRefusal(const Module& module, InstructionId id) {

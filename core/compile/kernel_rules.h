@@ -44,6 +44,14 @@ bool IsKernel(const hlo::Module& module, hlo::InstructionId id);
 inline constexpr std::string_view kRefusingTarget = "__hloscope$refuse";
 bool IsRefusal(const hlo::Module& module, hlo::InstructionId id);
 
+// True for a fusion of a dot and what is computed of each of its elements where they are, for which
+// there is code of GPUs: the dot's operands are parameters, and all roots have its dimensions.
+bool IsDotFusion(const hlo::Module& module, hlo::InstructionId id);
+
+// True for a fusion of several results of other dimensions, each computed of elements alone, for
+// which there is code of GPUs.
+bool IsLoopBundle(const hlo::Module& module, hlo::InstructionId id);
+
 // Why IsKernel says no, in one of the reports' words for fallbacks: "unsupported opcode", "dynamic
 // shape"; empty where it says yes.
 std::string_view WhyNoKernel(const hlo::Module& module, hlo::InstructionId id);

@@ -79,13 +79,17 @@ bool HasLibraryTypes(const Module& module, InstructionId id) {
           (type == ElementType::kBF16 && (out == type || out == ElementType::kF32)));
 }
 
-bool IsSmallDot(const Module& module, InstructionId id) {
+double ProductsOf(const Module& module, InstructionId id) {
   const Shape& left = module.shape(module.operands(id)[0]);
   double products = static_cast<double>(module.shape(id).ElementCount().value_or(0));
   for (const int64_t d : hlo::DotDimsOf(module, id).lhs.contracting) {
     products *= static_cast<double>(left.dimension(static_cast<size_t>(d)));
   }
-  return products <= kFewProducts;
+  return products;
+}
+
+bool IsSmallDot(const Module& module, InstructionId id) {
+  return ProductsOf(module, id) <= kFewProducts;
 }
 
 bool IsLibraryCall(const Module& module, InstructionId id) {

@@ -15,6 +15,13 @@ bool IsLibraryCall(const hlo::Module& module, hlo::InstructionId id);
 // Operands of one type that oneDNN multiplies, and a result that it sums up to.
 bool HasLibraryTypes(const hlo::Module& module, hlo::InstructionId id);
 
+// From so many products on a library of a GPU is called: a call takes longer than a small kernel of
+// ours. Not measured on a device yet.
+inline constexpr double kMinGpuProducts = 1 << 18;
+
+// Multiplications of a dot.
+double ProductsOf(const hlo::Module& module, hlo::InstructionId dot);
+
 // A dot of so few products that calling a library takes longer than computing it.
 bool IsSmallDot(const hlo::Module& module, hlo::InstructionId id);
 

@@ -1,13 +1,16 @@
 // LibrarySizes: from what size on NVIDIA's libraries are called: a call takes longer than a small
-// kernel of ours. Not measured on a device yet.
+// kernel of ours.
 #pragma once
 
 #include <cstdint>
 
+#include "core/compile/library_rules.h"
+
 namespace hloscope::replay::cuda {
 
 struct LibrarySizes {
-  double products = 1 << 18;   // multiplications of a product or a convolution, at least
+  // Multiplications of a product or a convolution, at least.
+  double products = compile::kMinGpuProducts;
   int64_t transformed = 1024;  // elements of transforms, at least
   // Smaller matrices to factor, and many of them, are better off with a block of ours each.
   int64_t least_side = 64, most_matrices = 16;

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/codegen/emit/complex_elementwise.h"
+#include "core/codegen/math/device_functions.h"
 #include "core/codegen/math/functions.h"
 #include "core/codegen/math/small_floats.h"
 #include "core/codegen/math/symbols.h"
@@ -172,7 +173,10 @@ Value* Float(Builder& b, Opcode opcode, const Operands& in) {
     return b.CreateFCmpOLT(Call(b, Intrinsic::fabs, {wide[0]}),
                            llvm::ConstantFP::getInfinity(wide[0]->getType()));
   }
-  Value* result = Floating(b, opcode, wide);
+  Value* result = WritesForGpu(b) && hlo::BitWidth(in.type) == 16
+                      ? RoundedFunction(b, opcode, wide[0])
+                      : nullptr;
+  if (result == nullptr) result = Floating(b, opcode, wide);
   return result == nullptr ? nullptr : Rounded(b, result, in.type);
 }
 

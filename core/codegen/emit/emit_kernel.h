@@ -20,6 +20,9 @@ using linking::kFinishSuffix;
 EmittedKernel InGrains(const std::string& name, int64_t units, int64_t grain, int64_t unit_bytes,
                        size_t results);
 
+// The dot of a kernel: its root, or the one whose elements its roots are computed of.
+hlo::InstructionId DotOf(const Kernel& kernel);
+
 // Writes the functions of the kernel into the module.
 EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::string& name);
 

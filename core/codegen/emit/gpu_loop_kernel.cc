@@ -2,7 +2,8 @@
 // few that lie side by side, which are read and written at once. Where parameters are read across
 // the results, a block makes a square of them: it reads the elements of those parameters as they
 // lie into memory that its threads share, in rows of an odd length, so that neither way two
-// threads of a warp want the same bank.
+// threads of a warp want the same bank. Results of other dimensions have threads of their own, from
+// a whole block on.
 #include <llvm/IR/IntrinsicInst.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/gpu_block.h"
 #include "core/codegen/emit/loop_space.h"
+#include "core/compile/gpu_code.h"
 
 namespace hloscope::codegen {
 namespace {
@@ -72,14 +74,21 @@ class GpuLoopKernel {
  public:
   GpuLoopKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)
       : module_(module), kernel_(kernel), name_(name) {
-    sizes_ = kernel.module.shape(kernel.roots[0]).dimensions();
-    total_ = ProductOf(sizes_);
-    groups_ = Grouped(sizes_, Borders(kernel, kernel.roots, sizes_));
-    if (groups_.empty()) groups_.push_back({0, 1});
+    for (size_t i = 0; i < kernel.roots.size(); ++i) {
+      const auto sizes = SizesOf(i);
+      const auto same = std::ranges::find_if(
+          loops_, [&](const auto& loop) { return std::ranges::equal(SizesOf(loop[0]), sizes); });
+      if (same == loops_.end()) {
+        loops_.push_back({i});
+      } else {
+        same->push_back(i);
+      }
+    }
+    Choose(loops_[0]);
   }
 
   EmittedKernel Emit() {
-    if (FindSquares()) {
+    if (loops_.size() == 1 && FindSquares()) {
       EmittedKernel out = Squares();
       if (out.is_complete) return out;
       module_.getFunction(name_)->eraseFromParent();
@@ -90,6 +99,21 @@ class GpuLoopKernel {
  private:
   Value* Int(int64_t value) { return function_->Int(value); }
   ElementType TypeOf(InstructionId id) const { return kernel_.module.shape(id).element_type(); }
+
+  std::span<const int64_t> SizesOf(size_t result) const {
+    return kernel_.module.shape(kernel_.roots[result]).dimensions();
+  }
+
+  // From here on the loop is that of these results, which have the same dimensions.
+  void Choose(const std::vector<size_t>& results) {
+    results_ = results;
+    roots_.clear();
+    for (const size_t result : results) roots_.push_back(kernel_.roots[result]);
+    sizes_ = SizesOf(results[0]);
+    total_ = ProductOf(sizes_);
+    groups_ = Grouped(sizes_, Borders(kernel_, roots_, sizes_));
+    if (groups_.empty()) groups_.push_back({0, 1});
+  }
 
   Index IndexOf(const std::vector<LaneNumber>& numbers) const {
     Index index;
@@ -104,7 +128,7 @@ class GpuLoopKernel {
   int64_t AtOnce() const {
     if (total_ < kManyElements || kernel_.instructions.size() > kMaxInstructions) return 1;
     int64_t bytes = 1;
-    for (const InstructionId root : kernel_.roots) {
+    for (const InstructionId root : roots_) {
       bytes = std::max<int64_t>(bytes, hlo::StorageBytes(TypeOf(root)));
     }
     const int64_t count = std::min(kMaxAtOnce, kBytesAtOnce / bytes);
@@ -112,39 +136,66 @@ class GpuLoopKernel {
   }
 
   EmittedKernel Elements() {
-    const int64_t at_once = AtOnce();
-    EmittedKernel out = InGrains(name_, total_ / at_once, 1, 1, kernel_.roots.size());
+    constexpr int64_t kWhole = compile::kMaxGpuThreads;
+    struct Part {
+      std::vector<size_t> results;
+      int64_t first, units;
+    };
+    std::vector<Part> parts;
+    int64_t units = 0;
+    for (const std::vector<size_t>& results : loops_) {
+      Choose(results);
+      units = (units + kWhole - 1) / kWhole * kWhole;
+      parts.push_back({results, units, total_ / AtOnce()});
+      units += parts.back().units;
+    }
+    EmittedKernel out = InGrains(name_, units, 1, 1, kernel_.roots.size());
     function_ = std::make_unique<KernelFunction>(module_, kernel_, name_, -1);
     Builder& b = function_->builder();
     IndexMath math(b, 1, 64);
     ElementEmitter emitter(kernel_.module, math, function_->Arrays());
-    function_->ForUnits(total_ / at_once, 1, [&](Value* unit) {
-      std::vector<LaneNumber> numbers(groups_.size());
-      Value* rest = unit;
-      for (size_t g = groups_.size(); g-- > 0;) {
-        const int64_t size = groups_[g].size / (g + 1 == groups_.size() ? at_once : 1);
-        numbers[g] = g == 0 ? math.FromScalar(rest) : math.TakeLast(rest, size);
-      }
-      Value* first = b.CreateMul(numbers.back().base, Int(at_once));
-      Value* place = b.CreateMul(unit, Int(at_once));
-      std::vector<Value*> values;
-      for (int64_t k = 0; k < at_once; ++k) {
-        numbers.back() = math.FromScalar(b.CreateAdd(first, Int(k)));
-        for (const InstructionId root : kernel_.roots) {
-          values.push_back(emitter.Emit(root, IndexOf(numbers)));
+    GpuBlock block(*function_);
+    function_->ForUnits(units, 1, [&](Value* unit) {
+      for (const Part& part : parts) {
+        Choose(part.results);
+        if (parts.size() == 1) {
+          Element(math, emitter, unit);
+          continue;
         }
-      }
-      for (size_t i = 0; i < kernel_.roots.size(); ++i) {
-        for (int64_t k = 0; k < at_once; ++k) {
-          function_->Store(values[static_cast<size_t>(k) * kernel_.roots.size() + i],
-                           TypeOf(kernel_.roots[i]), function_->result(i),
-                           b.CreateAdd(place, Int(k)), 1);
-        }
+        Value* own = b.CreateSub(unit, Int(part.first));
+        block.When(b.CreateICmpULT(own, Int(part.units)), [&] { Element(math, emitter, own); });
+        emitter.Forget();
       }
     });
     function_->Finish();
     out.is_complete = !emitter.has_failed();
     return out;
+  }
+
+  // One element of each result of the loop, or some that lie side by side.
+  void Element(IndexMath& math, ElementEmitter& emitter, Value* unit) {
+    Builder& b = function_->builder();
+    const int64_t at_once = AtOnce();
+    std::vector<LaneNumber> numbers(groups_.size());
+    Value* rest = unit;
+    for (size_t g = groups_.size(); g-- > 0;) {
+      const int64_t size = groups_[g].size / (g + 1 == groups_.size() ? at_once : 1);
+      numbers[g] = g == 0 ? math.FromScalar(rest) : math.TakeLast(rest, size);
+    }
+    Value* first = b.CreateMul(numbers.back().base, Int(at_once));
+    Value* place = b.CreateMul(unit, Int(at_once));
+    std::vector<Value*> values;
+    for (int64_t k = 0; k < at_once; ++k) {
+      numbers.back() = math.FromScalar(b.CreateAdd(first, Int(k)));
+      for (const InstructionId root : roots_)
+        values.push_back(emitter.Emit(root, IndexOf(numbers)));
+    }
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      for (int64_t k = 0; k < at_once; ++k) {
+        function_->Store(values[static_cast<size_t>(k) * roots_.size() + i], TypeOf(roots_[i]),
+                         function_->result(results_[i]), b.CreateAdd(place, Int(k)), 1);
+      }
+    }
   }
 
   // ---- Squares.
@@ -267,6 +318,10 @@ class GpuLoopKernel {
   const Kernel& kernel_;
   const std::string& name_;
   std::unique_ptr<KernelFunction> function_;
+  std::vector<std::vector<size_t>> loops_;  // results of the same dimensions
+  // Of one of them.
+  std::vector<size_t> results_;
+  std::vector<InstructionId> roots_;
   std::span<const int64_t> sizes_;
   std::vector<LoopGroup> groups_;
   int64_t total_ = 1;

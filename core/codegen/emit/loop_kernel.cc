@@ -265,10 +265,20 @@ constexpr hlo::OpcodeTable<Emitters> kEmitters(
 
 }  // namespace
 
+InstructionId DotOf(const Kernel& kernel) {
+  for (const InstructionId id : kernel.instructions) {
+    if (kernel.module[id].opcode == hlo::Opcode::kDot) return id;
+  }
+  return kernel.roots[0];
+}
+
 EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::string& name) {
   if (const auto form = compile::RowFormOf(kernel.module, kernel.instructions, kernel.roots)) {
     return kernel.is_for_gpu() ? EmitGpuRows(module, kernel, name, *form)
                                : EmitRows(module, kernel, name, *form);
+  }
+  if (kernel.is_for_gpu() && kernel.module[DotOf(kernel)].opcode == Opcode::kDot) {
+    return EmitGpuDot(module, kernel, name);
   }
   const Emitters& emitters = kEmitters[kernel.module[kernel.roots[0]].opcode];
   return (kernel.is_for_gpu() ? emitters.gpu : emitters.cpu)(module, kernel, name);

@@ -433,6 +433,13 @@ constexpr hlo::OpcodeTable<Expression (*)(Expression x, Expression y)> kBinary =
 
 }  // namespace
 
+llvm::Value* DeviceInstruction(Builder& b, llvm::Intrinsic::ID id, Value* x) {
+  llvm::CallInst* call = b.CreateIntrinsic(id, {}, {x});
+  call->addFnAttr(llvm::Attribute::WillReturn);
+  call->setDoesNotThrow();
+  return call;
+}
+
 bool WritesForGpu(const Builder& b) {
   return llvm::StringRef(b.GetInsertBlock()->getModule()->getTargetTriple()).starts_with("nvptx");
 }

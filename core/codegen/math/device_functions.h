@@ -9,6 +9,10 @@ namespace hloscope::codegen {
 // True while a module for a GPU is written.
 bool WritesForGpu(const Builder& b);
 
+// An instruction of a GPU that only computes: LLVM does not know of all that they return, and would
+// not move what stands around them.
+llvm::Value* DeviceInstruction(Builder& b, llvm::Intrinsic::ID id, llvm::Value* x);
+
 // The function of scalars of f32 or f64, computed in f64; null where there is none. Errors in units
 // in the last place of f64: sine, cosine, exponentials, logarithms and roots below 1, functions
 // made of two of them below 4, erf below 5, power below 9.

@@ -1,8 +1,10 @@
 // exp and what is made of it. Coefficients are minimax fits of this project (Remez' algorithm).
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <numbers>
 
+#include "core/codegen/math/device_functions.h"
 #include "core/codegen/math/exponential_parts.h"
 
 namespace hloscope::codegen {
@@ -89,15 +91,20 @@ Expression Logistic(Expression x) {
   return lost.Fma(Select(is_negative, one - q, q), q);
 }
 
+// Of |x| < 0.3; z is its square.
+Expression SmallTanh(Expression x, Expression z) {
+  return (x * z).Fma(z.Polynomial({-0.3333333432674408, 0.13333183526992798, -0.05388413742184639,
+                                   0.020350804552435875}),
+                     x);
+}
+
 // Near 0 a polynomial. Above, y / (y + 2) where y = e^2a - 1, a = |x|: e^2a = 2^n · e^2h with
 // |h| <= ln 2 / 4, and the sum of 2^n - 1 and 2^n · 2h is rounded only once.
 Expression Tanh(Expression x) {
   constexpr double kMagic = 0x1.8p23;
   constexpr double kHigh = static_cast<double>(static_cast<float>(kLn2 / 2));
   const Expression magnitude = x.Abs(), z = x * x;
-  const Expression small = (x * z).Fma(z.Polynomial({-0.3333333432674408, 0.13333183526992798,
-                                                     -0.05388413742184639, 0.020350804552435875}),
-                                       x);
+  const Expression small = SmallTanh(x, z);
   const Expression a = Select(magnitude > 10, x.Number(10), magnitude);
   const Expression shifted = a.Fma(2 * kLog2E, kMagic), n = shifted - kMagic;
   const Expression h = n.Fma(kHigh - kLn2 / 2, n.Fma(-kHigh, a));
@@ -125,6 +132,43 @@ Expression Erf(Expression x) {
                                   0.00039562766323797405, -1.8122389519703574e-05});
   const Expression large = x.Number(1) - Exp(t);
   return Select(a < 1, small, large).WithSignOf(x);
+}
+
+namespace {
+
+Expression Approximate(llvm::Intrinsic::ID id, Expression x) {
+  return {x.builder(), DeviceInstruction(x.builder(), id, x.value())};
+}
+// e^(x·factor): rounding the product to f32 moves what does not overflow in 16 bits by 2^-17.
+Expression ApproximateExp(Expression x, double factor) {
+  return Approximate(llvm::Intrinsic::nvvm_ex2_approx_f, x * (factor * kLog2E));
+}
+Expression ApproximateReciprocal(Expression x) {
+  return Approximate(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, x);
+}
+
+}  // namespace
+
+llvm::Value* RoundedFunction(Builder& b, hlo::Opcode opcode, llvm::Value* value) {
+  const Expression x(b, value);
+  switch (opcode) {
+    case hlo::Opcode::kExp:
+      return ApproximateExp(x, 1).value();
+    case hlo::Opcode::kLogistic: {
+      // Of negative numbers e^x / (e^x + 1), so that what is small is not cut off.
+      const Expression z = ApproximateExp(x.Abs(), -1);
+      return (Select(x < 0, z, x.Number(1)) * ApproximateReciprocal(z + 1)).value();
+    }
+    case hlo::Opcode::kRsqrt:
+      return Approximate(llvm::Intrinsic::nvvm_rsqrt_approx_f, x).value();
+    case hlo::Opcode::kTanh: {
+      const Expression a = x.Abs();
+      const Expression large = ApproximateReciprocal(ApproximateExp(a, 2) + 1).Fma(-2, x.Number(1));
+      return Select(a < 0.3, SmallTanh(x, x * x), large).WithSignOf(x).value();
+    }
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace hloscope::codegen

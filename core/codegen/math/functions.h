@@ -11,6 +11,11 @@ namespace hloscope::codegen {
 // each is. Null where the opcode is no function of floating-point numbers.
 llvm::Value* Function(Builder& b, hlo::Opcode opcode, std::span<llvm::Value* const> operands);
 
+// The function of `opcode` of a number of f32 by a GPU's approximations (PTX ISA: ex2.approx 2 ulp,
+// rcp.approx 1 ulp, rsqrt.approx 2^-22.9), for results that are rounded to 16 bits: below 0.51 ulp
+// of these. Null where there is none.
+llvm::Value* RoundedFunction(Builder& b, hlo::Opcode opcode, llvm::Value* x);
+
 // A flag of modules whose code may use AVX-512.
 inline constexpr const char* kHasAvx512 = "hloscope.avx512";
 

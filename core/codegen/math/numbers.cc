@@ -1,6 +1,7 @@
 #include "core/codegen/math/numbers.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <cmath>
 
@@ -66,6 +67,11 @@ Value* Widened(Builder& b, Value* x, ElementType type) {
     // f16 do number by number, and where the larger of NaN and 0 is 0.
     return WritesForGpu(b) ? wide : Call(b, llvm::Intrinsic::arithmetic_fence, {wide});
   }
+  // What a GPU has just rounded; loads of bf16 would not become one of several.
+  if (const auto* bits = llvm::dyn_cast<llvm::BitCastInst>(x);
+      bits != nullptr && bits->getSrcTy()->isBFloatTy()) {
+    return b.CreateFPExt(bits->getOperand(0), single);
+  }
   if (type == ElementType::kBF16) {
     Value* wide = b.CreateZExt(x, LanesLike(x, b.getInt32Ty()));
     return b.CreateBitCast(b.CreateShl(wide, IntegerLike(wide, 16)), single);
@@ -77,6 +83,10 @@ Value* Rounded(Builder& b, Value* x, ElementType type) {
   if (type == ElementType::kF16) {
     Value* half = b.CreateFPTrunc(x, LanesLike(x, b.getHalfTy()));
     return b.CreateBitCast(half, LanesLike(x, b.getInt16Ty()));
+  }
+  if (type == ElementType::kBF16 && WritesForGpu(b) && !x->getType()->isVectorTy()) {
+    return b.CreateBitCast(DeviceInstruction(b, llvm::Intrinsic::nvvm_f2bf16_rn, x),
+                           b.getInt16Ty());
   }
   if (type == ElementType::kBF16) {
     Value* bits = BitsOf(b, x);

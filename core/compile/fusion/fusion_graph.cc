@@ -26,6 +26,10 @@ constexpr double kLaunch = 300'000;
 // A byte moved within the caches, and one beyond them.
 constexpr double kCachedByte = 20, kFarByte = 80;
 constexpr double kCacheBytes = 16e6;
+// The same on a GPU, about, and of what work costs there: it has thousands of lanes. Code that
+// stands in a kernel more often than this is large.
+constexpr double kGpuLaunch = 1'000'000, kGpuByte = 0.3, kGpuCost = 1.0 / 300;
+constexpr size_t kMaxCopies = 4;
 // A scalar that more kernels read is computed once.
 constexpr double kMaxOfScalar = 8;
 // Parts of a concatenation, each of them a branch of the code.
@@ -66,13 +70,14 @@ bool IsScattered(const Module& module, InstructionId id) {
 
 }  // namespace
 
-FusionGraph::FusionGraph(const Module& module, hlo::ComputationId computation,
+FusionGraph::FusionGraph(const Module& module, hlo::ComputationId computation, bool for_gpu,
                          std::vector<FusionDecision>& decisions)
     : module_(module),
       first_(module[computation].first_instruction),
       root_(module[computation].root),
       nodes_(module[computation].instruction_count),
       pinned_(nodes_.size(), false),
+      for_gpu_(for_gpu),
       decisions_(decisions) {
   for (Position p = 0; p < nodes_.size(); ++p) {
     const hlo::Attribute* before = module_.Find(id(p), AttributeKey::kControlPredecessors);
@@ -121,7 +126,8 @@ void FusionGraph::Decide(Position p) {
   const bool is_copied_better =
       opcode == Opcode::kReshape || opcode == Opcode::kBitcast ||
       (opcode == Opcode::kConcatenate && module_.operands(id(p)).size() > kMaxParts) ||
-      (MovesMinorDimension(module_, id(p)) && BytesOf(module_, id(p)) > kMaxRearranged);
+      (!for_gpu_ && MovesMinorDimension(module_, id(p)) &&
+       BytesOf(module_, id(p)) > kMaxRearranged);
   if (CanBeRoot(p) && !is_copied_better) return MakeRoot(p);
   MakeOutside(p);
 }
@@ -184,7 +190,7 @@ FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<Position>&
   if (elements > 1 && cost >= kExpensiveOpCost && std::ranges::any_of(kernels, scatters)) {
     return {false, "each thread would compute all of it"};
   }
-  if (IsScattered(module_, self) && bytes > kMaxRearranged) {
+  if (IsScattered(module_, self) && bytes > kMaxRearranged && !IsRearrangedInside(p, kernels)) {
     return {false, fmt::format("rearranges {}", BytesText(bytes))};
   }
   if (elements == 1 && users > kMaxOfScalar) {
@@ -198,14 +204,25 @@ FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<Position>&
     read_more += BytesOf(module_, operand) * (users - 1);
   }
   const double saved = bytes * (users + 1) - read_more;
-  const double byte_time = bytes > kCacheBytes ? kFarByte : kCachedByte;
-  const double gain = kLaunch + saved * byte_time - again * cost;
+  const bool as_gpu = for_gpu_ && nodes_[p].readers.size() <= kMaxCopies * kernels.size() &&
+                      std::ranges::none_of(kernels, scatters);
+  const double byte_time = as_gpu ? kGpuByte : bytes > kCacheBytes ? kFarByte : kCachedByte;
+  const double gain =
+      (as_gpu ? kGpuLaunch : kLaunch) + saved * byte_time - again * cost * (as_gpu ? kGpuCost : 1);
   if (gain < 0) {
     return {false,
             fmt::format("{}, for {} moved less", recomputed, BytesText(std::max(0.0, saved)))};
   }
   if (again == 0) return {true, fmt::format("{} moved less", BytesText(std::max(0.0, saved)))};
   return {true, fmt::format("{} moved less, {}", BytesText(std::max(0.0, saved)), recomputed)};
+}
+
+bool FusionGraph::IsRearrangedInside(Position p, const std::vector<Position>& kernels) const {
+  // More instructions would not be gone through by squares.
+  constexpr uint32_t kMaxOfSquares = 50;
+  return for_gpu_ && kernels.size() == 1 && nodes_[kernels[0]].size <= kMaxOfSquares &&
+         IsElemental(module_, id(kernels[0])) &&
+         ElementCount(module_.shape(id(kernels[0]))) == ElementCount(module_.shape(id(p)));
 }
 
 void FusionGraph::MakeOutside(Position p) {

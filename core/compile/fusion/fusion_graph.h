@@ -43,7 +43,7 @@ struct Node {
 class FusionGraph {
  public:
   // Decides for every instruction, users before operands.
-  FusionGraph(const hlo::Module& module, hlo::ComputationId computation,
+  FusionGraph(const hlo::Module& module, hlo::ComputationId computation, bool for_gpu,
               std::vector<FusionDecision>& decisions);
 
   const hlo::Module& module() const { return module_; }
@@ -74,6 +74,8 @@ class FusionGraph {
   Verdict Judge(Position p, const std::vector<Position>& kernels) const;
   std::string Obstacle(Position p, const std::vector<Position>& kernels) const;
   std::string ObstacleOfUpdate(Position p, hlo::InstructionId root) const;
+  // Whether kernels of a GPU rearrange it as well as one of its own would.
+  bool IsRearrangedInside(Position p, const std::vector<Position>& kernels) const;
   void MakeOutside(Position p);
   void MakeRoot(Position p);
   void MakeInside(Position p, const std::vector<Position>& kernels);
@@ -86,6 +88,7 @@ class FusionGraph {
   hlo::InstructionId root_;
   std::vector<Node> nodes_;
   std::vector<bool> pinned_;
+  bool for_gpu_;
   std::unordered_set<uint64_t> read_;  // position and kernel
   std::unordered_map<ReaderKey, uint32_t, ReaderHash> reader_index_;
   std::vector<FusionDecision>& decisions_;

@@ -7,7 +7,7 @@ namespace hloscope::compile {
 
 KernelPlan PlanKernels(const hlo::Module& module, hlo::ComputationId computation, bool for_gpu) {
   KernelPlan plan;
-  const FusionGraph graph(module, computation, plan.decisions);
+  const FusionGraph graph(module, computation, for_gpu, plan.decisions);
   plan.groups = MergeKernels(graph, for_gpu, plan.decisions);
   return plan;
 }

@@ -10,8 +10,10 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/compile/dot_form.h"
 #include "core/compile/fusion/row_form.h"
 #include "core/compile/kernel_rules.h"
+#include "core/compile/library_rules.h"
 
 namespace hloscope::compile {
 
@@ -23,7 +25,9 @@ using hlo::Opcode;
 namespace {
 
 // Loops of up to this many elements join others that read nothing in common: a run is saved.
-constexpr double kSmallLoop = 4096;
+constexpr double kSmallLoop = 4096, kSmallGpuLoop = 1 << 20;
+// The same of loops of a GPU that are not of the same dimensions.
+constexpr double kBundledLoop = 1 << 17;
 constexpr int kRounds = 2;
 constexpr int64_t kMinRow = 32;  // on a processor
 
@@ -43,6 +47,7 @@ class Merger {
         unit_of_(graph.size()),
         units_(graph.size()),
         decisions_(decisions),
+        for_gpu_(for_gpu),
         least_row_(for_gpu ? 2 : kMinRow) {
     MakeUnits();
   }
@@ -57,6 +62,11 @@ class Merger {
     for (int round = 0; round < kRounds; ++round) {
       FindLevels();
       MergeRows();
+    }
+    if (for_gpu_) {
+      MergeDots();
+      FindLevels();
+      Bundle();
     }
     return Groups();
   }
@@ -222,7 +232,7 @@ class Merger {
           break;
         }
       }
-      if (joined == kernel && last != kernel && loop <= kSmallLoop &&
+      if (joined == kernel && last != kernel && loop <= (for_gpu_ ? kSmallGpuLoop : kSmallLoop) &&
           !units_[last].is_merged_away &&
           TryMerge(last, kernel, fmt::format("two loops of {:.0f} elements", loop))) {
         joined = last;
@@ -314,6 +324,68 @@ class Merger {
     return true;
   }
 
+  // ---- Dots of a GPU: what is computed of each of their elements needs no kernel of its own.
+
+  void MergeDots() {
+    const std::vector<std::vector<Position>> readers = ReadersOf();
+    for (Position dot = 0; dot < units_.size(); ++dot) {
+      if (!IsDotOfTiles(dot) || readers[dot].empty()) continue;
+      const Position reader = unit_of_[readers[dot][0]];
+      const bool is_only = std::ranges::all_of(
+          readers[dot], [&](Position other) { return unit_of_[other] == reader; });
+      if (!is_only || !IsOfElements(reader, dot) || !ReadsOnlyInStep(reader, dot)) continue;
+      if (!TryMerge(reader, dot, fmt::format("{} is in registers", module_.name(id(dot)))))
+        continue;
+      DropRoots(reader, readers);
+    }
+  }
+
+  // Small loops of one level, whatever their dimensions: a launch takes longer than they do.
+  void Bundle() {
+    std::map<uint32_t, Position> last;  // by level
+    for (Position p = 0; p < units_.size(); ++p) {
+      if (!IsBundled(p)) continue;
+      const auto [found, is_first] = last.try_emplace(units_[p].level, p);
+      if (!is_first && !TryMerge(found->second, p, "small loops of one level")) found->second = p;
+    }
+  }
+  bool IsBundled(Position unit) const {
+    const auto is_small = [&](Position root) {
+      return ElementCount(module_.shape(id(root))) <= kBundledLoop;
+    };
+    const auto is_elemental = [&](Position p) { return IsElemental(module_, id(p)); };
+    return MayMerge(unit) && std::ranges::all_of(units_[unit].roots, is_small) &&
+           std::ranges::all_of(units_[unit].roots, is_elemental) &&
+           std::ranges::all_of(units_[unit].members, is_elemental);
+  }
+
+  // A dot that is a kernel of its own, whose rows and columns fill tiles, and no library's.
+  bool IsDotOfTiles(Position p) const {
+    if (units_[p].is_merged_away || graph_[p].role == Role::kInside ||
+        module_[id(p)].opcode != Opcode::kDot || graph_[p].is_read_outside ||
+        units_[p].roots.size() != 1 || !units_[p].members.empty() ||
+        !compile::IsKernel(module_, id(p)) || ProductsOf(module_, id(p)) >= kMinGpuProducts) {
+      return false;
+    }
+    const auto in_code = [&](InstructionId operand) {
+      return graph_[graph_.position(operand)].role == Role::kInCode;
+    };
+    const auto form = DotFormOf(module_, id(p));
+    return form.has_value() && FillsTiles(*form) &&
+           std::ranges::none_of(module_.operands(id(p)), in_code);
+  }
+
+  // A kernel of elements of arrays that have the dot's dimensions, without a dot so far.
+  bool IsOfElements(Position unit, Position dot) const {
+    if (!MayMerge(unit)) return false;
+    const auto is_elemental = [&](Position p) { return IsElemental(module_, id(p)); };
+    return std::ranges::all_of(units_[unit].members, is_elemental) &&
+           std::ranges::all_of(units_[unit].roots, [&](Position root) {
+             return is_elemental(root) && std::ranges::equal(module_.shape(id(root)).dimensions(),
+                                                             module_.shape(id(dot)).dimensions());
+           });
+  }
+
   std::optional<RowForm> RowsOf(const Unit& unit) const {
     std::vector<Position> all = Union(unit.roots, unit.members);
     std::vector<InstructionId> instructions, roots;
@@ -365,6 +437,7 @@ class Merger {
   std::vector<Position> unit_of_;  // by value: the unit that yields it
   std::vector<Unit> units_;        // by position
   std::vector<FusionDecision>& decisions_;
+  bool for_gpu_;
   int64_t least_row_;
 };
 

@@ -209,6 +209,12 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
         out.library_calls && HasLibraryTypes(*module, id) && !IsSmallDot(*module, id);
     if (is_library_type && IsLibraryCall(*module, id)) return;
     Dot dot(edit, id);
+    // Kernels of a GPU read any layout.
+    const auto form = DotFormOf(*module, id);
+    if (out.gpu_kernels && dot.sums() && dot.Rows() >= kFewRows && dot.Columns() >= kFewColumns &&
+        form.has_value() && FillsTiles(*form)) {
+      return;
+    }
     if (is_library_type && dot.sums()) {
       dot.OrderForLibrary();
     } else if (!dot.sums() || dot.Rows() < kFewRows || dot.Columns() < kFewColumns) {

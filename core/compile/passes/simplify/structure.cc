@@ -1,5 +1,6 @@
 // Rules of tuples, loops, reductions and products.
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "core/compile/passes/simplify/rules.h"
@@ -177,18 +178,52 @@ InstructionId TupleOfElements(Edit& edit, InstructionId id) {
   return from.valid() && edit.shape(from).elements().size() == count ? from : kNoReplacement;
 }
 
-// Over dimensions of one element, from a value that changes nothing.
+namespace {
+
+// Whether a reducer is one elementwise operation of its two parameters, all of `type`.
+bool IsOneOperation(Edit& edit, ComputationId reducer, hlo::ElementType type) {
+  const InstructionId root = edit.rewriter().root(reducer);
+  if (edit.rewriter().operand_count(root) != 2 || edit.shape(root).element_type() != type ||
+      Info(edit.opcode(root)).category != hlo::Category::kElementwise ||
+      edit.opcode(root) == Opcode::kCompare) {
+    return false;
+  }
+  const InstructionId a = edit.operand(root, 0), b = edit.operand(root, 1);
+  const auto is_parameter = [&](InstructionId each) {
+    return edit.opcode(each) == Opcode::kParameter && edit.shape(each).element_type() == type;
+  };
+  return a != b && is_parameter(a) && is_parameter(b);
+}
+
+}  // namespace
+
+// Over dimensions of one element, from a value that changes nothing, or by one operation, which is
+// then done once: 0 + -0 is not -0.
 InstructionId ReduceOfSingles(Edit& edit, InstructionId id) {
   if (edit.rewriter().operand_count(id) != 2) return kNoReplacement;
   const InstructionId operand = edit.operand(id, 0);
   const ComputationId reducer = Called(edit, id, AttributeKey::kToApply);
   if (edit.shape(operand).ElementCount() != edit.shape(id).ElementCount() || !reducer.valid() ||
-      edit.shape(operand).element_type() != edit.shape(id).element_type() ||
-      !LeavesOperand(edit, reducer, edit.operand(id, 1))) {
+      edit.shape(operand).element_type() != edit.shape(id).element_type()) {
     return kNoReplacement;
   }
   const Shape shape = edit.shape(id);
-  return edit.Add(id, "reshape", Opcode::kReshape, shape, {operand});
+  const InstructionId initial = edit.operand(id, 1);
+  const bool leaves_operand = LeavesOperand(edit, reducer, initial);
+  if (!leaves_operand && (edit.shape(initial).element_type() != shape.element_type() ||
+                          !IsOneOperation(edit, reducer, shape.element_type()))) {
+    return kNoReplacement;
+  }
+  const InstructionId single = edit.Add(id, "reshape", Opcode::kReshape, shape, {operand});
+  if (leaves_operand) return single;
+  const InstructionId root = edit.rewriter().root(reducer);
+  const bool is_initial_first =
+      edit.Int(edit.operand(root, 0), AttributeKey::kParameterNumber) == 0;
+  const InstructionId all =
+      WithInts(edit, id, Opcode::kBroadcast, shape, initial, AttributeKey::kDimensions, {});
+  const std::array<InstructionId, 2> in_order = {is_initial_first ? all : single,
+                                                 is_initial_first ? single : all};
+  return edit.Add(id, "reduced", edit.opcode(root), shape, in_order);
 }
 
 InstructionId WhileThatNeverTurns(Edit& edit, InstructionId id) {

@@ -1,6 +1,9 @@
 // Dots on a GPU as products of matrices.
+#include <numeric>
+
+#include "core/codegen/dot/dot_results.h"
+#include "core/codegen/dot/gpu_tiles.h"
 #include "core/codegen/emit/emit_kernel.h"
-#include "core/codegen/emit/gpu_tiles.h"
 #include "core/compile/dot_form.h"
 
 namespace hloscope::codegen {
@@ -9,19 +12,20 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kMin = 16;  // rows and columns that tiles are worth
+constexpr int64_t kMin = 16;  // of the depth that tensor cores are worth
 
 }  // namespace
 
 EmittedKernel EmitGpuDot(llvm::Module& module, const Kernel& kernel, const std::string& name) {
-  const auto form = compile::DotFormOf(kernel.module, kernel.roots[0]);
-  if (!form.has_value() || form->rows < kMin || form->columns < kMin) {
+  const hlo::InstructionId dot = DotOf(kernel);
+  const auto form = compile::DotFormOf(kernel.module, dot);
+  if (!form.has_value() || !compile::FillsTiles(*form)) {
     return EmitDot(module, kernel, name);
   }
   if (FitsTensorCores(kernel) && form->depth >= kMin) {
     return EmitGpuTensorDot(module, kernel, name, *form);
   }
-  GpuTiles tiles(module, kernel, name, form->rows, form->columns);
+  GpuTiles tiles(module, kernel, dot, name, form->products(), form->rows, form->columns);
   Builder& b = tiles.function().builder();
   const auto times = [&](Value* number, int64_t stride) {
     return b.CreateMul(number, b.getInt64(static_cast<uint64_t>(stride)));
@@ -37,7 +41,11 @@ EmittedKernel EmitGpuDot(llvm::Module& module, const Kernel& kernel, const std::
     }
     return at;
   };
-  TiledProducts what{form->products(), form->rows, form->columns, form->depth, {}, {}, {}};
+  TiledProducts what;
+  what.turns = form->products();
+  what.rows = form->rows;
+  what.columns = form->columns;
+  what.depth = form->depth;
   what.left.is_depth_fast = form->left_depth == 1;
   what.left.place = [&](Value* turn, Value* row, Value* k) -> TiledProducts::Place {
     return {b.CreateAdd(begin(turn, &Loop::left),
@@ -52,9 +60,26 @@ EmittedKernel EmitGpuDot(llvm::Module& module, const Kernel& kernel, const std::
     return b.CreateAdd(begin(turn, &Loop::out),
                        b.CreateAdd(times(row, form->out_row), times(column, form->out_column)));
   };
-  EmittedKernel out = InGrains(name, tiles.Emit(what), 1, 1, 1);
-  out.block = kTileSide * kTileSide;
-  out.is_complete = true;
+  // How many elements side by side begin at multiples of their number.
+  const auto at_once = [&](int64_t fast, int64_t other, int64_t Loop::* side) {
+    int64_t count = kMaxAtOnceOfTile;
+    for (const Loop& loop : form->loops) count = std::gcd(count, loop.*side);
+    return std::gcd(std::gcd(count, fast), other);
+  };
+  what.left.at_once = what.left.is_depth_fast ? at_once(form->depth, form->left_row, &Loop::left)
+                      : form->left_row == 1   ? at_once(form->rows, form->left_depth, &Loop::left)
+                                              : 1;
+  what.right.at_once =
+      what.right.is_depth_fast  ? at_once(form->depth, form->right_column, &Loop::right)
+      : form->right_column == 1 ? at_once(form->columns, form->right_depth, &Loop::right)
+                                : 1;
+  DotResults results(kernel, dot, *form, tiles.function());
+  what.write = [&](const Products::Number& sum, const DotResults::Place& place) {
+    results.Forget();
+    results.Write(sum, place);
+  };
+  EmittedKernel out = tiles.Emit(name, what);
+  out.is_complete = !results.has_failed();
   return out;
 }
 

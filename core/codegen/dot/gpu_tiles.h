@@ -3,12 +3,15 @@
 
 #include <functional>
 
+#include "core/codegen/dot/dot_results.h"
 #include "core/codegen/emit/gpu_block.h"
 #include "core/codegen/emit/products.h"
+#include "core/linking/kernel_objects.h"
 
 namespace hloscope::codegen {
 
-inline constexpr int64_t kTileSide = 16;  // threads along a side of a tile
+inline constexpr int64_t kTileSide = 16;        // threads along a side of a tile
+inline constexpr int64_t kMaxAtOnceOfTile = 4;  // elements that a thread brings at once
 
 // result[row, column] = Σ_k left[row, k]·right[k, column], for each of some turns.
 struct TiledProducts {
@@ -20,22 +23,25 @@ struct TiledProducts {
     llvm::Value* is_there = nullptr;
   };
   struct Side {
-    bool is_depth_fast = false;  // elements of the depth lie beside each other
+    bool is_depth_fast = false;  // elements of the depth lie beside each other, else those of lines
+    int64_t at_once = 1;         // so many of them begin at multiples of their number
     // Of a row or column; the numbers are always in range.
     std::function<Place(llvm::Value* turn, llvm::Value* line, llvm::Value* k)> place;
   } left, right;
   std::function<llvm::Value*(llvm::Value* turn, llvm::Value* row, llvm::Value* column)> result;
+  // Writes an element of the result; null: as it is.
+  std::function<void(const Products::Number& sum, const DotResults::Place& place)> write;
 };
 
 class GpuTiles {
  public:
-  // `products`: of the kernel's root, whose operands the sides are.
-  GpuTiles(llvm::Module& module, const Kernel& kernel, const std::string& name, int64_t rows,
-           int64_t columns);
+  // `contraction`: whose operands the sides are.
+  GpuTiles(llvm::Module& module, const Kernel& kernel, hlo::InstructionId contraction,
+           const std::string& name, int64_t turns, int64_t rows, int64_t columns);
 
   KernelFunction& function() { return function_; }
-  // Writes the kernel, whose sizes are those that were said; how many blocks it has.
-  int64_t Emit(const TiledProducts& what);
+  // Writes the kernel, whose sizes are those that were said.
+  linking::EmittedKernel Emit(const std::string& name, const TiledProducts& what);
 
  private:
   // One of both sides, as the block has it.
@@ -45,29 +51,39 @@ class GpuTiles {
     bool is_left;
     llvm::Value* first;  // line of the tile
     int64_t size;        // lines in all
-    int64_t each;        // of a thread
+    int64_t each;        // of a thread, side by side
     std::vector<llvm::Value*> rooms = {};
     std::vector<llvm::Type*> types = {};
 
     int64_t lines() const { return each * kTileSide; }
-    int64_t pitch() const { return lines() + 1; }
+    int64_t pitch() const { return lines() + kMaxAtOnceOfTile; }
   };
 
   llvm::Value* Int(int64_t value) { return function_.Int(value); }
+  void ChooseParts(int64_t blocks);
+  void Sum();
   void MakeRooms(Tile& tile);
   void Bring(const Tile& tile, llvm::Value* from);
-  Products::Number Take(const Tile& tile, int64_t k, llvm::Value* line);
+  void Save(const Tile& tile, llvm::Value* x, llvm::Value* is_there, llvm::Value* place);
+  std::vector<Products::Number> Take(const Tile& tile, int64_t k, llvm::Value* line);
   void AddProducts(const Tile& left, const Tile& right, int64_t k, std::vector<llvm::Value*>& sums);
   void Write(const std::vector<llvm::Value*>& sums);
+  void WriteOne(const Products::Number& sum, const DotResults::Place& place);
+  llvm::Value* PartAt(llvm::Value* part, size_t number, llvm::Value* place);
+  void AddParts(int64_t blocks);
 
   const Kernel& kernel_;
+  hlo::InstructionId contraction_;
   Products products_;
   KernelFunction function_;
   GpuBlock block_;
   Builder& b_;
   const TiledProducts* what_ = nullptr;
   int64_t rows_ = 1, columns_ = 1;  // of a thread
-  llvm::Value *turn_ = nullptr, *first_row_ = nullptr, *first_column_ = nullptr;
+  int64_t down_tiles_ = 1, along_tiles_ = 1;
+  int64_t parts_ = 1, part_size_ = 0;  // of the depth
+  llvm::Value *turn_ = nullptr, *part_ = nullptr;
+  llvm::Value *first_row_ = nullptr, *first_column_ = nullptr;
   llvm::Value *across_ = nullptr, *down_ = nullptr;  // the thread's place in the tile
 };
 

@@ -3,8 +3,8 @@
 // is a zero.
 #include <algorithm>
 
+#include "core/codegen/dot/gpu_tiles.h"
 #include "core/codegen/emit/emit_kernel.h"
-#include "core/codegen/emit/gpu_tiles.h"
 #include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::codegen {
@@ -44,7 +44,7 @@ class GpuConvolution {
   }
 
   EmittedKernel Emit(llvm::Module& module, const std::string& name) {
-    GpuTiles tiles(module, kernel_, name, what_.rows, what_.columns);
+    GpuTiles tiles(module, kernel_, root_, name, what_.turns, what_.rows, what_.columns);
     b_ = &tiles.function().builder();
     const bool are_features_last = dims_.input_feature + 1 == static_cast<int64_t>(input_.size());
     what_.left.is_depth_fast = are_features_last;
@@ -59,10 +59,7 @@ class GpuConvolution {
       at[At(dims_.output_feature)] = Feature(turn, column);
       return Offset(at, out_);
     };
-    EmittedKernel out = InGrains(name, tiles.Emit(what_), 1, 1, 1);
-    out.block = kTileSide * kTileSide;
-    out.is_complete = true;
-    return out;
+    return tiles.Emit(name, what_);
   }
 
  private:
