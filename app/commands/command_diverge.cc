@@ -244,7 +244,9 @@ class DivergeCommand : public Command {
     const bool is_refused = !verdict.errors.empty() && verdict.tries.empty() &&
                             verdict.passes.empty() && !verdict.place && !verdict.cause;
     std::string line = debug::VerdictJson(files_, verdict);
-    if (!context.json && !is_refused) PrintOut(DivergeReportText(files_, verdict));
+    // Of stages that could not be compared it lists which.
+    if (!context.json && (!is_refused || verdict.stages > 0))
+      PrintOut(DivergeReportText(files_, verdict));
     for (const Error& error : verdict.errors) PrintError(InFile(error, files_[0]));
     int made = kGood;
     if (bundle_.asked() && !is_refused) {

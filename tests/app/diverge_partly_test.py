@@ -56,6 +56,8 @@ class Partly(FolderTest):
         status, verdict = diverge('--passes', folder)
         self.assertEqual((status, verdict['status'], verdict['to_compare'], verdict['compared']), (3, 'unsupported', 1, 0))
         self.assertIn('0 of 1 stage could be compared', verdict['error'])
+        done = subprocess.run([HLOSCOPE, 'diverge', '--passes', folder], capture_output=True, text=True, check=False)
+        self.assertIn('stepped over module_0000.jit_f.cpu_after_optimizations.txt', done.stdout)
         os.remove(self.path('module_0000.jit_f.cpu_after_optimizations.txt'))
         status, verdict = diverge('--passes', folder)
         self.assertEqual((status, verdict['status']), (3, 'unsupported'))

@@ -36,10 +36,12 @@ DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
   const bool is_alone = verdict.to_compare == 0 && verdict.tries.empty() &&
                         request.compare.expect.empty() && !request.compare.recorded;
   if (verdict.status == RunStatus::kEqual && is_alone) {
-    return RefusedVerdict({ErrorClass::kUnsupported,
-                           "there is one stage only: nothing to compare it with",
-                           {},
-                           "dump with --xla_dump_hlo_pass_re=.*"});
+    verdict.status = RunStatus::kUnsupported;
+    verdict.errors.push_back({ErrorClass::kUnsupported,
+                              "there is one stage only: nothing to compare it with",
+                              {},
+                              "dump with --xla_dump_hlo_pass_re=.*"});
+    WriteSentence(verdict);
   }
   return verdict;
 }
