@@ -337,6 +337,19 @@ ENTRY e {
   EXPECT_NE(Print(text, TextFormat::kHlo).find("plain.name-2=\"2\""), std::string::npos);
 }
 
+TEST(PrinterTest, AxisNamesAreEscaped) {
+  const std::string text = R"(HloModule m
+
+ENTRY e {
+  ROOT p = f32[8] parameter(0), sharding={mesh['a\'b\\c\n'=2,'y'=4], [{'a\'b\\c\n'}]}
+}
+)";
+  const std::string printed = Print(text, TextFormat::kHlo);
+  EXPECT_NE(printed.find(R"(mesh['a\'b\\c\n'=2,'y'=4], [{'a\'b\\c\n'}])"), std::string::npos)
+      << printed;
+  EXPECT_EQ(Print(printed, TextFormat::kHlo), printed);
+}
+
 // As XLA's reader fills them: words that count on from leaf to leaf and from constant to constant.
 TEST(PrinterTest, FillsElidedConstantsAsXla) {
   const std::string text = R"(HloModule m

@@ -138,7 +138,7 @@ TEST(PtxLaunch, CallsThatBecomeTooMuchAreRefusedBeforeTheyAreCopied) {
   const auto deep = Module::Parse(ChainOfCalls(10'000, 1), "k.ptx");
   ASSERT_FALSE(deep.has_value());
   EXPECT_NE(deep.error().message.find("calls inside 256 calls"), std::string::npos);
-  EXPECT_GT(deep.error().where.line, 0);
+  EXPECT_GT(deep.error().place.line, 0);
   const auto doubled = Module::Parse(ChainOfCalls(100, 2), "k.ptx");
   ASSERT_FALSE(doubled.has_value());
   EXPECT_NE(doubled.error().message.find("too many statements"), std::string::npos);

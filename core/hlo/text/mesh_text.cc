@@ -7,6 +7,7 @@
 #include "core/base/checked.h"
 #include "core/hlo/permutation.h"
 #include "core/hlo/text/text_parts.h"
+#include "core/hlo/text/value_text.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -100,6 +101,13 @@ bool AreApart(const AxisRef& a, const AxisRef& b) {
   const AxisRef& second = a.pre_size <= b.pre_size ? b : a;
   const int64_t end = first.pre_size * first.size;
   return end <= second.pre_size && second.pre_size % end == 0;
+}
+
+// As the reader unescapes it: a name must not end its quotes.
+void AppendName(std::string& out, std::string_view name) {
+  out += '\'';
+  AppendEscaped(out, name);
+  out += '\'';
 }
 
 }  // namespace
@@ -217,11 +225,13 @@ void AppendMesh(std::string& out, const Mesh& mesh) {
   out += "mesh[";
   for (size_t i = 0; i < mesh.axes.size(); ++i) {
     if (i != 0) out += ',';
-    out.append("'").append(mesh.axes[i].first).append("'=");
+    AppendName(out, mesh.axes[i].first);
+    out += '=';
     AppendInteger(out, mesh.axes[i].second);
   }
   out += ']';
-  if (!mesh.iota && mesh.device_ids.empty()) return;
+  // The reader refuses the default order where it is said in full.
+  if (!mesh.iota && std::ranges::is_sorted(mesh.device_ids)) return;
   out += ", device_ids=(";
   if (mesh.iota) {
     AppendIota(out, *mesh.iota);
@@ -232,10 +242,8 @@ void AppendMesh(std::string& out, const Mesh& mesh) {
 }
 
 void AppendAxis(std::string& out, const AxisRef& axis, const Mesh& mesh) {
-  out += '\'';
   const auto index = static_cast<size_t>(axis.axis);
-  if (index < mesh.axes.size()) out += mesh.axes[index].first;
-  out += '\'';
+  AppendName(out, index < mesh.axes.size() ? mesh.axes[index].first : std::string_view());
   if (axis.size == 0) return;
   out += ":(";
   AppendInteger(out, axis.pre_size);
