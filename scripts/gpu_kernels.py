@@ -61,7 +61,7 @@ def counters(hloscope, module, platform, folder, options):
     """Sums over all launches of a run, how many there were, and what ran elsewhere."""
     out = os.path.join(folder, platform)
     run = subprocess.run([hloscope, "run", module, "--platform", platform, "--target", options.target, "--seed", "7", "--json",
-                          "--profile", out + ".hloprof", "--threads", str(options.threads)],
+                          "--profile", out + ".hloprof", "--threads", str(options.threads), "--deadline", str(options.seconds)],
                          capture_output=True, text=True, timeout=options.seconds)
     last = json.loads(run.stdout.splitlines()[-1]) if run.stdout.strip() else {}
     if run.returncode:

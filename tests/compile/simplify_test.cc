@@ -136,7 +136,7 @@ const RuleCase kCases[] = {
      "x"},
     {"w = f32[4,1,6] reshape(x) z = f32[] constant(0) ROOT r = f32[4,6] reduce(w, z), "
      "dimensions={1}, to_apply=sum",
-     "reduce{1}(reshape(x), 0)"},
+     "add(broadcast{}(0), x)"},
     {"t = (f32[4,6], s32[4,6]) tuple(x, i) ROOT r = s32[4,6] get-tuple-element(t), index=1", "i"},
     {"t = (f32[4,6], s32[4,6]) tuple(x, i) o = (f32[4,6], s32[4,6]) opt-barrier(t) a = f32[4,6] "
      "get-tuple-element(o), index=0 b = s32[4,6] get-tuple-element(o), index=1 ROOT r = (f32[4,6], "
