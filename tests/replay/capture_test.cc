@@ -396,7 +396,7 @@ std::vector<RunEvent> EveryEvent() {
                  0,
                  nullptr,
                  {{"fusion_1", "a.ptx", 10, {4, 2, 1}, {128, 1, 1}, 512, 64}},
-                 {{0, 0, profiler::ModelBound::kMemory, 1.5, {.warp_instructions = 9}}},
+                 {{0, 0, profiler::ModelBound::kMemory, 1.5, 1.25, {.warp_instructions = 9}}},
                  "GPU"},
       TraceSamples{"memory", "bytes", {{3, 0.5}, {4, 1.5}}},
       TraceFile{"bytes"},

@@ -97,7 +97,7 @@ struct VariableInfo {
 struct ObjectCacheInfo {
   std::string folder;  // empty: there is none
   int64_t files = 0, bytes = 0;
-  std::string library_without_id;  // by which compiled modules would be known; empty: none
+  std::string library_without_id = {};  // by which compiled modules would be known; empty: none
 };
 
 // A library of the program's own that is there.
