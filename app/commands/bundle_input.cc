@@ -70,9 +70,11 @@ void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage,
   if (const dump::RunRecord* record = records.For(entry.folder);
       record != nullptr && record->framework == entry.framework) {
     input.framework_version = record->version;
-    const auto jaxlib = record->packages.find("jaxlib");
-    if (record->framework == "JAX" && jaxlib != record->packages.end())
-      input.framework_version += ", jaxlib " + jaxlib->second;
+    // JAX has its XLA in a package of its own.
+    for (const auto& [package, version] : record->packages) {
+      if (record->framework == "JAX" && package.starts_with("jax") && package != "jax")
+        input.framework_version.append(", ").append(package).append(" ").append(version);
+    }
   }
   input.target = entry.target;
   for (const int32_t file : entry.files) {

@@ -218,7 +218,8 @@ ENTRY e {{
             self.assertIn('.visible .entry k0_', done.stdout)
         # One text that an assembler takes, of kernels that differ and of none.
         for name, body, kernels in (
-            ('two', '  a = f32[8] sine(p)\n  b = f32[3] slice(p), slice={[1:4]}\n  ROOT r = (f32[8], f32[3]) tuple(a, b)\n', 2),
+            ('two', '  a = f32[8] sine(p)\n  m = f32[4,2] reshape(p)\n  b = f32[4,4] dot(m, m), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n'
+                    '  ROOT r = (f32[8], f32[4,4]) tuple(a, b)\n', 2),
             ('none', '  ROOT r = (f32[8]) tuple(p)\n', 0),
         ):
             other = self.path(name + '.hlo', f'HloModule {name}\nENTRY e {{\n  p = f32[8] parameter(0)\n{body}}}\n')

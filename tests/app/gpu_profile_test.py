@@ -112,7 +112,7 @@ class Gpu(unittest.TestCase):
             profile, _ = self.profile(module, '--platform', platform, '--pc_sampling', '--repeat', '2', '-o', kept)
             self.assertNotIn('sampled', json.dumps(profile['warnings']))
             found = by_instruction(profile, 'ptx_lines')
-            self.assertEqual(len(found), 3)
+            self.assertEqual(len(found), 2)  # the hyperbolic tangent is computed from the elements of the first dot
             for each in found.values():
                 self.assertEqual((each['counted'], each['total']), (counted, sum(line['count'] for line in each['lines'])))
                 self.assertAlmostEqual(sum(line['share'] for line in each['lines']), 1)
