@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -27,6 +28,7 @@ uint32_t arc4random(void) {
   size_t left = sizeof value;
   while (left > 0) {
     const ssize_t got = getrandom(at, left, 0);
+    if (got < 0 && errno != EINTR) abort();
     if (got > 0) {
       at += got;
       left -= (size_t)got;
@@ -72,7 +74,7 @@ int _dl_find_object(void* address, struct dl_find_object* result) {
 // 2.34: the child of posix_spawn closes what is open now from `first` on.
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t* actions, int first) {
   DIR* folder = opendir("/proc/self/fd");
-  if (folder == NULL) return -1;
+  if (folder == NULL) return errno;
   int error = 0;
   for (const struct dirent* entry = readdir(folder); entry != NULL && error == 0; entry = readdir(folder)) {
     const int fd = atoi(entry->d_name);

@@ -7,10 +7,11 @@ function(hloscope_portable)
   if(NOT HLOSCOPE_PORTABLE)
     return()
   endif()
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/cmake/old_glibc.c PROPERTIES
+    SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fvisibility=hidden;-O2")
   foreach(name ${ARGN})
     target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/old_glibc.c)
     target_link_options(${name} PRIVATE -B${HLOSCOPE_PORTABLE} -L${HLOSCOPE_PORTABLE} -static-libstdc++ -static-libgcc
       -Wl,--as-needed -Wl,-rpath,$ORIGIN)
   endforeach()
 endfunction()
-set_source_files_properties(${CMAKE_SOURCE_DIR}/cmake/old_glibc.c PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fvisibility=hidden;-O2")

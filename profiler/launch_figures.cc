@@ -116,8 +116,9 @@ LaunchModel ModelOf(const LaunchFigures& figures, const KernelDetails& details,
             std::min(blocks, device.cores) * kSchedulers * device.clock_hz,
             ModelBound::kInstructions);
   if (blocks <= 0 || device.cores <= 0) {
+    const double at_peaks = peak.seconds;
     peak.Take(kLaunchSeconds, 1, ModelBound::kLaunch);
-    return {peak.seconds, peak.seconds, peak.bound};
+    return {peak.seconds, at_peaks, peak.bound};
   }
   // The multiprocessor with the most blocks is done last.
   const double most = std::ceil(blocks / device.cores);

@@ -23,8 +23,14 @@ int main(int count, char** arguments) {
   self[size] = '\0';
   *(strrchr(self, '/') + 1) = '\0';
   for (size_t i = 0; i < sizeof kFolders / sizeof *kFolders; ++i) {
-    char pattern[2 * PATH_MAX];
-    snprintf(pattern, sizeof pattern, "%s%s/hloscope/prefix/bin/hloscope", self, kFolders[i]);
+    char pattern[3 * PATH_MAX];
+    // What glob() would take for a pattern in the folder's own name is none.
+    size_t end = 0;
+    for (const char* at = self; *at != '\0'; ++at) {
+      if (strchr("*?[]\\", *at) != NULL) pattern[end++] = '\\';
+      pattern[end++] = *at;
+    }
+    snprintf(pattern + end, sizeof pattern - end, "%s/hloscope/prefix/bin/hloscope", kFolders[i]);
     glob_t found;
     if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0) {
       execv(found.gl_pathv[0], arguments);

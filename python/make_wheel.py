@@ -11,11 +11,12 @@ import zipfile
 from pathlib import Path
 
 TAG = 'py3-none-manylinux_2_28_x86_64'
-METADATA = """Metadata-Version: 2.1
+METADATA = """Metadata-Version: 2.4
 Name: hloscope
 Version: {version}
 Summary: Replay, compare and debug what the XLA compiler writes
 License-Expression: Apache-2.0
+{licences}
 Requires-Python: >=3.9
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Topic :: Software Development :: Debuggers
@@ -67,7 +68,8 @@ def main():
     wheel.add_folder(Path(prefix), 'hloscope/prefix')
     wheel.add(f'hloscope-{version}.data/scripts/hloscope', Path(launcher).read_bytes(), executable=True)
     info = f'hloscope-{version}.dist-info'
-    wheel.add(f'{info}/METADATA', METADATA.format(version=version, description=(here / 'README.md').read_text('utf-8')).encode())
+    named = '\n'.join(f'License-File: {file.name}' for file in sorted(Path(licences).iterdir()))
+    wheel.add(f'{info}/METADATA', METADATA.format(version=version, licences=named, description=(here / 'README.md').read_text('utf-8')).encode())
     wheel.add(f'{info}/WHEEL', f'Wheel-Version: 1.0\nGenerator: hloscope\nRoot-Is-Purelib: false\nTag: {TAG}\n'.encode())
     wheel.add_folder(Path(licences), f'{info}/licenses')
     wheel.close(info)

@@ -114,8 +114,10 @@ class Together {
   // Whether auto-clustering looked at the graphs, by what it left and by the flags of the run;
   // what it did not look at has no other reason to be outside.
   void Judge() {
-    const bool only_cpus = std::ranges::all_of(
-        devices_, [](const std::string& device) { return TensorFlowDeviceType(device) == "CPU"; });
+    const bool only_cpus =
+        !devices_.empty() && std::ranges::all_of(devices_, [](const std::string& device) {
+          return TensorFlowDeviceType(device) == "CPU";
+        });
     const RunRecords records = ReadRunRecords(model_);
     const RunRecord* record = records.For("");
     if (record != nullptr && record->framework != "TensorFlow") record = nullptr;

@@ -52,6 +52,10 @@ TEST(DoubleDouble, SineAndCosine) {
   const SineCosine far = SinCos({0x1p60L, 0x1p-3L + 0x1p-10L});
   EXPECT_LE(std::fabs(far.sine.high + 0xe4decb3373b7b05fp-64L), 0x1p-60L);
   EXPECT_LE(std::fabs(far.cosine.high + 0xe5629bbdcd525247p-65L), 0x1p-60L);
+  // 2^100 + 2^30.
+  const SineCosine farther = SinCos({0x1p100L, 0x1p30L});
+  EXPECT_LE(std::fabs(farther.sine.high + 0x7e7b3d3b5eb455edp-63L), 0x1p-60L);
+  EXPECT_LE(std::fabs(farther.cosine.high + 0x4ea240d951b35aadp-65L), 0x1p-60L);
 }
 
 TEST(DoubleDouble, Angle) {

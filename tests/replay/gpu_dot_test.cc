@@ -163,6 +163,29 @@ ENTRY e {
                 {2e-6, 2});
 }
 
+// An infinity of bf16 times a number whose lower bits are 0.
+TEST(GpuDot, InfinitiesOfBf16BesideF32) {
+  ExpectAsMeant(R"(HloModule m
+ENTRY e {
+  z = bf16[16,32] parameter(0)
+  huge = bf16[] constant(-inf)
+  infs = bf16[16,32] broadcast(huge), dimensions={}
+  i = s32[16,32] iota(), iota_dimension=0
+  three = s32[] constant(3)
+  threes = s32[16,32] broadcast(three), dimensions={}
+  third = pred[16,32] compare(i, threes), direction=EQ
+  a = bf16[16,32] select(third, infs, z)
+  b = f32[32,24] parameter(1)
+  eight = f32[] constant(8)
+  eights = f32[32,24] broadcast(eight), dimensions={}
+  product = f32[32,24] multiply(b, eights)
+  whole = f32[32,24] floor(product)
+  ROOT r = f32[16,24] dot(a, whole), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+)",
+                {2e-6, 2});
+}
+
 TEST(GpuDot, WhatIsComputedOfElementsIsPartOfTheKernel) {
   for (const auto& [types, tolerance] :
        {std::pair{std::pair{"bf16", "f32"}, 2e-6}, {std::pair{"f32", "f32"}, 2e-6}}) {

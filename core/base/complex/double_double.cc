@@ -125,14 +125,21 @@ DoubleDouble LogarithmOf(DoubleDouble x) {
 }
 
 SineCosine SinCos(DoubleDouble x) {
-  constexpr long double kFar = 0x1p62L;
+  constexpr long double kFar = 0x1p120L;
   if (std::fabs(x.high) >= kFar) return {{std::sin(x.high), 0}, {std::cos(x.high), 0}};
-  const long double quarters = std::nearbyint(x.high / kHalfPi[0]);
-  const DoubleDouble rest = quarters == 0 ? x : Reduced(x, quarters, kHalfPi);
+  // A number of quarter turns has 64 bits, so a large angle takes two steps.
+  DoubleDouble rest = x;
+  int quarter = 0;
+  while (true) {
+    const long double quarters = std::nearbyint(rest.high / kHalfPi[0]);
+    if (quarters == 0) break;
+    rest = Reduced(rest, quarters, kHalfPi);
+    quarter += static_cast<int>(std::fmod(quarters, 4.0L));
+  }
   const DoubleDouble square = rest * rest;
   const DoubleDouble sine = AlternatingSeries(rest, square, 2);
   const DoubleDouble cosine = AlternatingSeries({1, 0}, square, 1);
-  switch (static_cast<int64_t>(quarters) & 3) {
+  switch (quarter & 3) {
     case 0:
       return {sine, cosine};
     case 1:

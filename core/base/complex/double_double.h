@@ -23,8 +23,7 @@ struct SineCosine {
 DoubleDouble ExpOf(DoubleDouble x);
 /// The natural logarithm of a finite positive number.
 DoubleDouble LogarithmOf(DoubleDouble x);
-/// Of a finite angle in radians. From 2^62 on, where less than a radian is known of it, of its
-/// first part alone.
+/// Of a finite angle in radians; from 2^120 on of its first part alone.
 SineCosine SinCos(DoubleDouble x);
 /// The angle of the point (x, y), which is not the origin; its first part has atan2's sign.
 DoubleDouble AngleOf(long double y, long double x);

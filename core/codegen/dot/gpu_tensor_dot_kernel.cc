@@ -215,12 +215,28 @@ class GpuTensorDotKernel {
     return llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16;
   }
 
-  // Small parts first.
+  // Two numbers of bf16, those that are not finite as 0.
+  Value* FiniteOnly(Value* word) {
+    auto* const pair = llvm::FixedVectorType::get(b_.getInt16Ty(), 2);
+    const auto both = [&](uint16_t bits) {
+      return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(2), b_.getInt16(bits));
+    };
+    constexpr uint16_t kExponent = 0x7f80;
+    Value* halves = b_.CreateBitCast(word, pair);
+    Value* is_not = b_.CreateICmpEQ(b_.CreateAnd(halves, both(kExponent)), both(kExponent));
+    return b_.CreateBitCast(b_.CreateSelect(is_not, both(0), halves), b_.getInt32Ty());
+  }
+
+  // Small parts first. An infinity meets the first part of the other number alone: times the
+  // others, which may be 0, it would be a NaN.
   void AddProducts(TensorSide& left, TensorSide& right, int64_t unit, std::vector<Value*>& sums) {
     const llvm::Intrinsic::ID id = Instruction();
     const auto in = [&](Value* word) {
       if (tensor_.type != TensorType::kF16) return word;
       return b_.CreateBitCast(word, llvm::FixedVectorType::get(b_.getHalfTy(), 2));
+    };
+    const auto beside = [&](int64_t part, Value* word) {
+      return part == 0 ? word : FiniteOnly(word);
     };
     for (int64_t x = left.parts(); x-- > 0;) {
       std::vector<std::array<Value*, 4>> rows;
@@ -234,10 +250,11 @@ class GpuTensorDotKernel {
           for (int64_t j = 0; j < kAlong; ++j) {
             const auto sum = sums.begin() + 4 * (i * kAlong + j);
             std::vector<Value*> operands;
-            for (Value* word : rows[static_cast<size_t>(i)]) operands.push_back(in(word));
+            for (Value* word : rows[static_cast<size_t>(i)])
+              operands.push_back(in(beside(y, word)));
             const auto& pair = columns[static_cast<size_t>(j / 2)];
             for (const int64_t k : {0, 1}) {
-              operands.push_back(in(pair[static_cast<size_t>(j % 2 * 2 + k)]));
+              operands.push_back(in(beside(x, pair[static_cast<size_t>(j % 2 * 2 + k)])));
             }
             operands.insert(operands.end(), sum, sum + 4);
             Value* out = b_.CreateIntrinsic(id, {}, operands);

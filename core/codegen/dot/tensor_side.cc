@@ -189,7 +189,8 @@ Value* TensorSide::Unit(Value* bits) {
 }
 
 // The units of an element, by part: f32 is the sum of three numbers of bf16, each cut off, so that
-// nothing is lost and nothing overflows. Of what is not finite the first has all.
+// nothing overflows, and nothing is lost but what lies below 2^-133, the smallest number of bf16.
+// Of what is not finite the first has all.
 std::vector<Value*> TensorSide::UnitsOf(Value* bits) {
   if (parts_ == 1) return {Unit(bits)};
   Value* high = b_.CreateAnd(bits, b_.getInt32(0xffff0000));

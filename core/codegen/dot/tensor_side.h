@@ -13,7 +13,8 @@ namespace hloscope::codegen {
 // What tensor cores multiply. A unit is 16 bits of the depth.
 enum class TensorType : uint8_t { kBF16, kF16, kBytes };
 
-// How operands of these types can be multiplied, exactly; nullopt where they cannot.
+// How operands of these types can be multiplied: exactly but for what f32 has below 2^-133; nullopt
+// where they cannot.
 struct TensorForm {
   TensorType type = TensorType::kBF16;
   int64_t left_parts = 1, right_parts = 1;  // of an element: f32 is three of bf16

@@ -70,7 +70,7 @@ char LevelOf(std::string_view line) {
 
 Severity SeverityOf(std::string_view kind, char level, std::string_view reason) {
   if (reason.starts_with("harmless") || level == 'I') return Severity::kNote;
-  return IsOneOf(kind, kWarnings) ? Severity::kWarning : Severity::kError;
+  return level == 'W' || IsOneOf(kind, kWarnings) ? Severity::kWarning : Severity::kError;
 }
 
 // What the author of a program calls operations that they did not write themselves.

@@ -263,6 +263,7 @@ class BlockLoop final : public Loop {
       case Operation::kRet:
         warp.live &= ~active;
         block_.live_threads -= static_cast<uint32_t>(std::popcount(active));
+        LeaveCluster(warp, active);
         mask &= ~active;
         ++pc;
         return mask != 0;
@@ -365,6 +366,16 @@ class BlockLoop final : public Loop {
     }
     cluster_.arrived += CountOf(active);
     EndClusterPhase();
+  }
+
+  // Threads that return count neither as arrived nor as awaited.
+  void LeaveCluster(const Warp& warp, uint32_t active) {
+    if (cluster_phases_.empty()) return;
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      const bool leaves = (active >> l & 1) != 0;
+      if (leaves && cluster_phases_[warp.first_thread + l] == cluster_.phase + 1)
+        --cluster_.arrived;
+    }
   }
 
   void EndClusterPhase() {

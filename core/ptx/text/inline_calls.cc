@@ -43,6 +43,7 @@ class Inliner {
   // Of a body with those of all that it calls.
   struct Size {
     uint64_t statements = 0, registers = 0, variables = 0;
+    int height = 0;  // calls inside calls
     bool is_at_work = false, is_known = false;
   };
 
@@ -68,6 +69,7 @@ class Inliner {
       size.statements = Sum(size.statements, Sum(of_it.statements, 1));
       size.registers = Sum(size.registers, of_it.registers);
       size.variables = Sum(size.variables, of_it.variables);
+      size.height = std::max(size.height, of_it.height + 1);
     }
     return size;
   }
@@ -85,11 +87,11 @@ class Inliner {
           "a call of `" + std::string(function.name) + "` with another number of parameters",
           "it is declared with as many as it takes");
     }
-    if (known.is_known) return known;
-    if (depth > kMaxDepth) {
+    if (depth + known.height > kMaxDepth) {
       return Fail(call.position, "calls inside " + std::to_string(kMaxDepth) + " calls",
                   "the limit guards against malicious files");
     }
+    if (known.is_known) return known;
     known.is_at_work = true;
     HLOSCOPE_ASSIGN_OR_RETURN(Size size, SizeOf(function, depth));
     size.is_known = true;
