@@ -139,6 +139,14 @@ TEST(PtxLaunch, CallsThatBecomeTooMuchAreRefusedBeforeTheyAreCopied) {
   ASSERT_FALSE(deep.has_value());
   EXPECT_NE(deep.error().message.find("calls inside 256 calls"), std::string::npos);
   EXPECT_GT(deep.error().place.line, 0);
+  // Half of a chain is measured before the whole.
+  std::string halves = ChainOfCalls(400, 1);
+  halves.insert(halves.find(".visible .entry"),
+                ".visible .entry half()\n{\n{ .param .b32 a; .param .b32 b;\n"
+                "call (b), f200, (a); }\nret;\n}\n");
+  const auto joined = Module::Parse(halves, "k.ptx");
+  ASSERT_FALSE(joined.has_value());
+  EXPECT_NE(joined.error().message.find("calls inside 256 calls"), std::string::npos);
   const auto doubled = Module::Parse(ChainOfCalls(100, 2), "k.ptx");
   ASSERT_FALSE(doubled.has_value());
   EXPECT_NE(doubled.error().message.find("too many statements"), std::string::npos);
