@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <mutex>
+#include <set>
+#include <span>
 
 #include "app/any_module.h"
 #include "app/command.h"
@@ -14,6 +17,7 @@
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/shared_options.h"
+#include "app/written_files.h"
 #include "core/base/counted.h"
 #include "core/base/jobs.h"
 #include "core/base/json.h"
@@ -72,11 +76,15 @@ class ConvertCommand : public Command {
     OrderedOutput output;
     Progress progress("convert", files.size());
     const ModuleFormRow& row = *std::ranges::find(kModuleForms, to_, &ModuleFormRow::name);
+    std::vector<std::string> outs;
+    for (const std::string& in : files)
+      outs.push_back((fs::path(out_dir_) / (ModuleStem(in) + std::string(row.extension))).string());
+    const std::vector<Status> writable = CheckPairs(files, outs);
     Status done = ParallelFor(static_cast<int64_t>(files.size()), threads, [&](int64_t i) {
       const std::string& in = files[static_cast<size_t>(i)];
-      std::string out =
-          (fs::path(out_dir_) / (ModuleStem(in) + std::string(row.extension))).string();
-      const Outcome outcome = ConvertOne(in, out, row.target, context);
+      const std::string& out = outs[static_cast<size_t>(i)];
+      const Status& may = writable[static_cast<size_t>(i)];
+      const Outcome outcome = may ? ConvertOne(in, out, row.target, context) : Failed(may.error());
       statuses[static_cast<size_t>(i)] = outcome.status;
       output.Put(static_cast<size_t>(i), context.json ? Json(in, out, outcome) : "");
       progress.Step();
@@ -87,6 +95,34 @@ class ConvertCommand : public Command {
   }
 
  private:
+  // Whether each file may be written: it is none of those that are read, and no other writes it.
+  static std::vector<Status> CheckPairs(const std::vector<std::string>& ins,
+                                        const std::vector<std::string>& outs) {
+    const auto whole = [](const std::string& path) {
+      std::error_code error;
+      const fs::path canonical = fs::weakly_canonical(path, error);
+      return error ? path : canonical.string();
+    };
+    std::set<std::string> read;
+    for (const std::string& in : ins) read.insert(whole(in));
+    std::map<std::string, size_t> writer;
+    std::vector<Status> checked;
+    for (size_t i = 0; i < outs.size(); ++i) {
+      const std::string out = whole(outs[i]);
+      const auto [first, is_new] = writer.try_emplace(out, i);
+      if (read.contains(out)) {
+        checked.push_back(InputError(outs[i] + ": that is an input", "name another --out-dir"));
+      } else if (!is_new) {
+        checked.push_back(
+            InputError(fmt::format("{}: {} is written there, too", ins[i], ins[first->second]),
+                       "convert files of one name into folders of their own"));
+      } else {
+        checked.emplace_back();
+      }
+    }
+    return checked;
+  }
+
   int RunPair(const Context& context) {
     if (files_.size() == 1 && !to_.empty()) files_.push_back("-");
     if (files_.size() != 2) {
@@ -103,6 +139,9 @@ class ConvertCommand : public Command {
     } else {
       target = std::ranges::find(kModuleForms, to_, &ModuleFormRow::name)->target;
     }
+    const FileToWrite written[] = {{"OUT", files_[1]}};
+    const Status may = CheckFilesToWrite(written, {std::span(files_).first(1)});
+    if (!may) return Fail(files_[0], may.error(), context);
     const Outcome outcome = ConvertOne(files_[0], files_[1], target, context);
     // The module itself is what goes to standard output.
     if (context.json && files_[1] != "-") WriteOut(Json(files_[0], files_[1], outcome));

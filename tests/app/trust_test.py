@@ -74,7 +74,10 @@ class Trust(FolderTest):
         os.symlink(module, link)
         self.assertEqual(run('run', module, '--save_inputs', inputs)[0], 0)
         kept = {path: contents(path) for path in (module, trace, inputs)}
-        both = self.path('both.npz')
+        both, again = self.path('both.npz'), os.path.join(self.folder, 'again', 'm.hlo')
+        os.mkdir(os.path.dirname(again))
+        with open(again, 'w', encoding='utf-8') as other:
+            other.write(SQUARE)
         for arguments, said in (
                 (['reduce', module, '-o', module, '--platform', 'cpu', '--find', 'nan'], f'-o {module}: that is an input'),
                 (['reduce', module, '-o', link, '--platform', 'cpu', '--find', 'nan'], f'-o {link}: that is an input'),
@@ -82,6 +85,10 @@ class Trust(FolderTest):
                 (['profile', trace, '-o', trace], f'-o {trace}: that is an input'),
                 (['extract', module, 'y', '-o', os.path.join(self.folder, '.', 'm.hlo')], 'that is an input'),
                 (['compile', module, '--emit', 'hlo', '-o', module], f'-o {module}: that is an input'),
+                (['convert', module, module, '--to', 'hlo-elided'], f'OUT {module}: that is an input'),
+                (['convert', module, '--to', 'hlo', '--out-dir', self.folder], 'that is an input'),
+                (['convert', module, again, '--to', 'pb', '--out-dir', os.path.join(self.folder, 'out')],
+                 'is written there, too'),
                 (['run', module, '--inputs', inputs, '--outputs', inputs], f'--outputs {inputs}: that is an input'),
                 (['run', module, '--output_literals_file', module], f'--output_literals_file {module}: that is an input'),
                 (['run', module, '--save_inputs', both, '--outputs', both], f'--save_inputs writes the same file')):
