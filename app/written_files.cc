@@ -1,6 +1,7 @@
 #include "app/written_files.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -14,35 +15,43 @@ bool IsFile(const std::string& path) {
   return !path.empty() && path != "-" && !path.ends_with('/') && !fs::is_directory(path, error);
 }
 
-bool IsSameFile(const std::string& a, const std::string& b) {
+// The same for all names of a file: where it is, or where it would be.
+std::string Identity(const std::string& path) {
+  struct stat info{};
+  if (stat(path.c_str(), &info) == 0) return fmt::format("{}:{}", info.st_dev, info.st_ino);
   std::error_code error;
-  if (fs::equivalent(a, b, error)) return true;
-  const fs::path whole = fs::weakly_canonical(fs::absolute(a, error), error);
-  if (error) return a == b;
-  const fs::path other = fs::weakly_canonical(fs::absolute(b, error), error);
-  return error ? a == b : whole == other;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path, error), error);
+  return error ? path : whole.string();
 }
 
 }  // namespace
 
-Status CheckFilesToWrite(std::span<const FileToWrite> written,
-                         std::initializer_list<std::span<const std::string>> read) {
-  for (size_t k = 0; k < written.size(); ++k) {
-    const auto& [option, path] = written[k];
-    if (!IsFile(path)) continue;
-    for (const std::span<const std::string> files : read) {
-      for (const std::string& file : files) {
-        if (!IsFile(file) || !IsSameFile(path, file)) continue;
-        return InputError(fmt::format("{} {}: that is an input", option, path),
-                          "name another file");
-      }
-    }
-    for (const auto& [other, second] : written.subspan(k + 1)) {
-      if (!IsFile(second) || !IsSameFile(path, second)) continue;
-      return InputError(fmt::format("{} {}: {} writes the same file", option, path, other),
-                        "name another file for one of them");
+WrittenFiles::WrittenFiles(std::initializer_list<std::span<const std::string>> read) {
+  for (const std::span<const std::string> files : read) {
+    for (const std::string& file : files) {
+      if (IsFile(file)) read_.insert(Identity(file));
     }
   }
+}
+
+Status WrittenFiles::Add(const FileToWrite& file) {
+  if (!IsFile(file.path)) return {};
+  const std::string identity = Identity(file.path);
+  if (read_.contains(identity)) {
+    return InputError(fmt::format("{} {}: that is an input", file.option, file.path),
+                      "name another file");
+  }
+  const auto [writer, is_new] = writers_.try_emplace(identity, file.option);
+  if (is_new) return {};
+  return InputError(
+      fmt::format("{} {}: {} writes the same file", writer->second, file.path, file.option),
+      "name another file for one of them");
+}
+
+Status CheckFilesToWrite(std::span<const FileToWrite> written,
+                         std::initializer_list<std::span<const std::string>> read) {
+  WrittenFiles files(read);
+  for (const FileToWrite& file : written) HLOSCOPE_TRY(files.Add(file));
   return {};
 }
 

@@ -439,15 +439,15 @@ class Comparing {
 
   // Modules that both sides ran, but nothing says how often.
   void ExplainUnknownRuns() {
+    std::vector<std::array<bool, 2>> ran(modules_.size());
+    for (const ComparedItem& item : items_) {
+      if (item.module >= ran.size()) continue;
+      for (size_t r = 0; r < recordings(); ++r)
+        ran[item.module][r < sides_[0].last ? 0 : 1] |= item.recordings[r].count > 0;
+    }
     for (size_t m = 0; m < modules_.size(); ++m) {
       const ComparedRuns& runs = out_.modules[m];
-      if (runs.before > 0 && runs.after > 0) continue;
-      std::array<bool, 2> ran{};
-      for (const ComparedItem& item : items_) {
-        for (size_t r = 0; r < recordings() && item.module == m; ++r)
-          ran[r < sides_[0].last ? 0 : 1] |= item.recordings[r].count > 0;
-      }
-      if (!ran[0] || !ran[1]) continue;
+      if ((runs.before > 0 && runs.after > 0) || !ran[m][0] || !ran[m][1]) continue;
       out_.notes.push_back(fmt::format(
           "how often {} ran is not known: no event is of an instruction that runs once in a run, "
           "outside of loops and branches; its times are compared as recorded",

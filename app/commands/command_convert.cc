@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <mutex>
-#include <set>
 #include <span>
 
 #include "app/any_module.h"
@@ -79,7 +77,9 @@ class ConvertCommand : public Command {
     std::vector<std::string> outs;
     for (const std::string& in : files)
       outs.push_back((fs::path(out_dir_) / (ModuleStem(in) + std::string(row.extension))).string());
-    const std::vector<Status> writable = CheckPairs(files, outs);
+    WrittenFiles written({files});
+    std::vector<Status> writable;
+    for (size_t i = 0; i < files.size(); ++i) writable.push_back(written.Add({files[i], outs[i]}));
     Status done = ParallelFor(static_cast<int64_t>(files.size()), threads, [&](int64_t i) {
       const std::string& in = files[static_cast<size_t>(i)];
       const std::string& out = outs[static_cast<size_t>(i)];
@@ -95,34 +95,6 @@ class ConvertCommand : public Command {
   }
 
  private:
-  // Whether each file may be written: it is none of those that are read, and no other writes it.
-  static std::vector<Status> CheckPairs(const std::vector<std::string>& ins,
-                                        const std::vector<std::string>& outs) {
-    const auto whole = [](const std::string& path) {
-      std::error_code error;
-      const fs::path canonical = fs::weakly_canonical(path, error);
-      return error ? path : canonical.string();
-    };
-    std::set<std::string> read;
-    for (const std::string& in : ins) read.insert(whole(in));
-    std::map<std::string, size_t> writer;
-    std::vector<Status> checked;
-    for (size_t i = 0; i < outs.size(); ++i) {
-      const std::string out = whole(outs[i]);
-      const auto [first, is_new] = writer.try_emplace(out, i);
-      if (read.contains(out)) {
-        checked.push_back(InputError(outs[i] + ": that is an input", "name another --out-dir"));
-      } else if (!is_new) {
-        checked.push_back(
-            InputError(fmt::format("{}: {} is written there, too", ins[i], ins[first->second]),
-                       "convert files of one name into folders of their own"));
-      } else {
-        checked.emplace_back();
-      }
-    }
-    return checked;
-  }
-
   int RunPair(const Context& context) {
     if (files_.size() == 1 && !to_.empty()) files_.push_back("-");
     if (files_.size() != 2) {

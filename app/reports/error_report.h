@@ -12,9 +12,9 @@ namespace hloscope::app {
 // Lines that begin with `indent`; `from` is the file with the text.
 std::string ErrorText(const dump::ExplainedError& error, std::string_view from,
                       std::string_view indent);
-// One object: kind, node, op, device, file, line, reason, fix, buffers, in, in_line.
-// Of an input without one, as a line.
+// Of an input without an error text that is known, as a line.
 std::string NothingExplainedJson(std::string_view from, std::string_view why);
+// One object: kind, severity, node, op, device, file, line, reason, fix, buffers, in, in_line.
 std::string ErrorJson(const dump::ExplainedError& error, std::string_view from);
 void WriteError(JsonWriter& json, const dump::ExplainedError& error, std::string_view from);
 

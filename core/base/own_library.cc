@@ -95,6 +95,12 @@ Result<void*> FindInOwnLibrary(std::string_view name, const char* symbol, std::s
                           std::move(hint));
 }
 
+bool HasOwnLibrary(std::string_view name) {
+  return std::ranges::any_of(Places(FileOf(name)), [](const std::string& path) {
+    return access(path.c_str(), F_OK) == 0;
+  });
+}
+
 std::string BuildIdOfOwnLibrary(const std::string& name) {
   static std::mutex mutex;
   static std::map<std::string, std::string> known;

@@ -47,7 +47,7 @@ Status CheckModule(const Module& module, std::string_view pass) {
 bool IsGpuKernel(const Module& module, InstructionId id) {
   return (module[id].opcode == hlo::Opcode::kFft && IsLibraryCall(module, id)) ||
          FactorCallOf(module, id).has_value() || IsDotFusion(module, id) ||
-         IsLoopBundle(module, id);
+         IsHorizontalLoopFusion(module, id);
 }
 
 std::vector<InstructionId> FindKernels(const Module& module, const CompileOptions& options,

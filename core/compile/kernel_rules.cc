@@ -486,7 +486,7 @@ bool IsDotFusion(const Module& module, InstructionId id) {
          });
 }
 
-bool IsLoopBundle(const Module& module, InstructionId id) {
+bool IsHorizontalLoopFusion(const Module& module, InstructionId id) {
   if (module[id].opcode != Opcode::kFusion) return false;
   const ComputationId called = module.GetComputation(module[id], AttributeKey::kCalls);
   if (!called.valid()) return false;

@@ -50,7 +50,7 @@ bool IsDotFusion(const hlo::Module& module, hlo::InstructionId id);
 
 // True for a fusion of several results of other dimensions, each computed of elements alone, for
 // which there is code of GPUs.
-bool IsLoopBundle(const hlo::Module& module, hlo::InstructionId id);
+bool IsHorizontalLoopFusion(const hlo::Module& module, hlo::InstructionId id);
 
 // Why IsKernel says no, in one of the reports' words for fallbacks: "unsupported opcode", "dynamic
 // shape"; empty where it says yes.

@@ -25,12 +25,12 @@ struct LeafPlacement {
   bool same_on_replicas = false;  // parameter_replication says so
 };
 
-// The devices of a module and its leaves in order. An unpartitioned module has one list of values
-// per replica, any other one per device.
 /// Environment error: the header is for more devices than the limit `devices`, so that nothing of
 /// that many may be made. Asked before a Placement.
 Status CheckDeviceCount(const hlo::Module& module, const Limits& limits);
 
+// The devices of a module and its leaves in order. An unpartitioned module has one list of values
+// per replica, any other one per device.
 class Placement {
  public:
   Placement(const hlo::Module& module, const Limits& limits);

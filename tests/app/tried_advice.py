@@ -123,6 +123,9 @@ def main():
             file.writelines(head)
             file.writelines(f'ADVICE_TRIED("{name}", "{framework}", "{at}", {how}, "{seen}")\n' for (name, framework, at), (how, seen) in sorted(known.items()))
         return 0
+    if not any(key in known for key in found):
+        print(f'skipped: nothing is recorded of {NAME} {version}; --write records it')
+        return 77
     return 1 if wrong else 0
 
 

@@ -88,7 +88,7 @@ class Trust(FolderTest):
                 (['convert', module, module, '--to', 'hlo-elided'], f'OUT {module}: that is an input'),
                 (['convert', module, '--to', 'hlo', '--out-dir', self.folder], 'that is an input'),
                 (['convert', module, again, '--to', 'pb', '--out-dir', os.path.join(self.folder, 'out')],
-                 'is written there, too'),
+                 'writes the same file'),
                 (['run', module, '--inputs', inputs, '--outputs', inputs], f'--outputs {inputs}: that is an input'),
                 (['run', module, '--output_literals_file', module], f'--output_literals_file {module}: that is an input'),
                 (['run', module, '--save_inputs', both, '--outputs', both], f'--save_inputs writes the same file')):

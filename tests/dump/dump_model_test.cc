@@ -373,7 +373,7 @@ TEST_F(DumpModelTest, WhatIsOfNoDumpIsBounded) {
   EXPECT_NE(none.error().message.find("not a dump: looked at 1001 entries in 2 folders"),
             std::string::npos)
       << none.error().message;
-  EXPECT_NE(none.error().message.find("what is left out is"), std::string::npos)
+  EXPECT_NE(none.error().message.find("left out: 3 more entries"), std::string::npos)
       << none.error().message;
 
   Write("module_0001.jit_f.before_optimizations.txt", kText);

@@ -18,7 +18,7 @@ class NoCalls : public compile::KernelLibrary {
 
 }  // namespace
 
-bool HasLibraryCalls() { return !BuildIdOfOwnLibrary(kCallsLibrary).empty(); }
+bool HasLibraryCalls() { return HasOwnLibrary(kCallsLibrary); }
 
 Result<std::unique_ptr<compile::KernelLibrary>> MakeLibraryCalls(
     const compile::Compilation& compilation, std::vector<hlo::InstructionId>& kernels) {

@@ -17,7 +17,7 @@ class CpuBackend : public Backend {
   std::string CacheTarget(const RunOptions&) const override {
     const std::string codegen = BuildIdOfOwnLibrary(kCodegenLibrary),
                       calls = BuildIdOfOwnLibrary(kCallsLibrary);
-    if (codegen.empty()) return {};
+    if (codegen.empty() || (calls.empty() && HasLibraryCalls())) return {};
     const std::string processor = linking::ProcessorName();
     return processor.empty() ? processor : codegen + calls + processor;
   }

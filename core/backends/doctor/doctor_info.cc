@@ -38,7 +38,7 @@ std::string FoundByLoader(const CudaLibrary& library,
 std::vector<OwnLibraryInfo> LoadOwnLibraries() {
   std::vector<OwnLibraryInfo> libraries;
   for (const char* const name : {kCodegenLibrary, kCallsLibrary, "viewer"}) {
-    if (BuildIdOfOwnLibrary(name).empty()) continue;
+    if (!HasOwnLibrary(name)) continue;
     const Result<void*> found = FindInOwnLibrary(name, kCatchesExceptions, {});
     OwnLibraryInfo& info = libraries.emplace_back(fmt::format("libhloscope_{}.so", name));
     if (!found) {
@@ -51,9 +51,11 @@ std::vector<OwnLibraryInfo> LoadOwnLibraries() {
 }
 
 std::string LibraryWithoutId() {
-  return BuildIdOfOwnLibrary(kCodegenLibrary).empty()
-             ? fmt::format("libhloscope_{}.so", kCodegenLibrary)
-             : std::string();
+  for (const char* const name : {kCodegenLibrary, kCallsLibrary}) {
+    if (HasOwnLibrary(name) && BuildIdOfOwnLibrary(name).empty())
+      return fmt::format("libhloscope_{}.so", name);
+  }
+  return {};
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ namespace {
 // Loops of up to this many elements join others that read nothing in common: a run is saved.
 constexpr double kSmallLoop = 4096, kSmallGpuLoop = 1 << 20;
 // The same of loops of a GPU that are not of the same dimensions.
-constexpr double kBundledLoop = 1 << 17;
+constexpr double kHorizontalLoop = 1 << 17;
 constexpr int kRounds = 2;
 constexpr int64_t kMinRow = 32;  // on a processor
 
@@ -66,7 +66,7 @@ class Merger {
     if (for_gpu_) {
       MergeDots();
       FindLevels();
-      Bundle();
+      FuseHorizontally();
     }
     return Groups();
   }
@@ -340,18 +340,19 @@ class Merger {
     }
   }
 
-  // Small loops of one level, whatever their dimensions: a launch takes longer than they do.
-  void Bundle() {
+  // As XLA's horizontal loop fusion: small loops of one level, whatever their dimensions, for a
+  // launch takes longer than they do.
+  void FuseHorizontally() {
     std::map<uint32_t, Position> last;  // by level
     for (Position p = 0; p < units_.size(); ++p) {
-      if (!IsBundled(p)) continue;
+      if (!IsSmallLoop(p)) continue;
       const auto [found, is_first] = last.try_emplace(units_[p].level, p);
       if (!is_first && !TryMerge(found->second, p, "small loops of one level")) found->second = p;
     }
   }
-  bool IsBundled(Position unit) const {
+  bool IsSmallLoop(Position unit) const {
     const auto is_small = [&](Position root) {
-      return ElementCount(module_.shape(id(root))) <= kBundledLoop;
+      return ElementCount(module_.shape(id(root))) <= kHorizontalLoop;
     };
     const auto is_elemental = [&](Position p) { return IsElemental(module_, id(p)); };
     return MayMerge(unit) && std::ranges::all_of(units_[unit].roots, is_small) &&

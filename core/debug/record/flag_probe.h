@@ -11,7 +11,7 @@
 namespace hloscope::debug {
 
 // Whether the flags may be to blame for how a program ended: a signal of a fault, or XLA's refusal
-// of a flag as the last words of its log.
+// of a flag in its log.
 bool MayBeFlags(const ChildExit& exit, std::string_view log);
 
 struct FlagVerdict {

@@ -93,10 +93,10 @@ class Walk {
   Status TellOfRest() {
     if (folders_.empty() && left_ == 0) return {};
     const int64_t looked_at = count_ - left_;
-    std::string looked = fmt::format(
-        "looked at {} in {}; {} not called as files of a dump are, and what is left out is",
-        Counted(looked_at, "entry", "entries"), Counted(visited_, "folder"),
-        Counted(others_, "is", "are"));
+    std::string looked =
+        fmt::format("looked at {} in {}; {} not named like files of a dump; left out:",
+                    Counted(looked_at, "entry", "entries"), Counted(visited_, "folder"),
+                    Counted(others_, "is", "are"));
     if (left_ > 0) looked += " " + Counted(left_, "more entry", "more entries");
     if (!folders_.empty()) {
       looked +=
@@ -302,7 +302,7 @@ class Walk {
   std::string prefix_, buffer_, names_;  // of the folder that is read
   std::vector<Entry> entries_;
   const int64_t most_others_ = std::max(limits_.directory_entries / 50, kMinOthers);
-  // Entries; of them not called as those of a dump, and left out; folders.
+  // Entries; of them not named like those of a dump, and left out; folders.
   int64_t count_ = 0, others_ = 0, left_ = 0, visited_ = 0;
   bool has_dump_ = false;
   std::map<std::string, std::vector<std::string>> skipped_;  // paths by reason

@@ -221,16 +221,8 @@ void Checker::After(Warp& warp, const Instruction& in, const Slot* slots, uint32
   if (launch_.race && in.operation == Operation::kClusterWait)
     clocks_.Leave(number, kClusterBarrier);
   if (!launch_.race || !facts_.has_barriers) return;
+  if (CopiesBeside(in.operation)) return clocks_.Advance(kLanes + number, shadow_.interval);
   switch (in.operation) {
-    case Operation::kBulkLoad:
-    case Operation::kBulkShared:
-    case Operation::kTensorMapLoad:
-    case Operation::kStoreAsync:
-    case Operation::kRedAsync:
-    case Operation::kBulkReduce:
-    case Operation::kTryCancel:
-    case Operation::kTryCancelAll:
-      return clocks_.Advance(kLanes + number, shadow_.interval);
     case Operation::kBarrierWait:
     case Operation::kBarrierWaitParity: {
       const uint32_t ended = ReadMask(warp, slots[0]) & mask;

@@ -118,7 +118,7 @@ uint32_t RandomOf(const StochasticRow& row, uint32_t which, uint32_t bits) {
   return bits >> (is_upper ? 16 : 0) & ((1u << row.random_bits) - 1);
 }
 
-void RoundByChance(const Instruction& in, LaneValues& v) {
+void RoundStochastically(const Instruction& in, LaneValues& v) {
   const StochasticRow& row = *RowOfStochastic(in.type);
   const uint32_t count = RowOf(in.type).bits / row.place;
   uint64_t result = 0;
@@ -153,7 +153,7 @@ Step NarrowStep(const Instruction& i) {
     case Operation::kCvtFromExponents:
       return ModifierRound(i) == Round::kRn ? EachLane<FromExponents> : nullptr;
     case Operation::kCvtStochastic:
-      return RowOfStochastic(i.type) != nullptr ? EachLane<RoundByChance> : nullptr;
+      return RowOfStochastic(i.type) != nullptr ? EachLane<RoundStochastically> : nullptr;
     default:
       return nullptr;
   }

@@ -6,6 +6,7 @@
 #include "core/compile/dot_form.h"
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
+#include "core/hlo/analysis/users.h"
 #include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::compile {
@@ -21,23 +22,17 @@ namespace {
 
 using Dimensions = std::vector<int64_t>;
 
-// By instruction: its only reader; invalid where there are several, or it is a computation's root.
-std::vector<InstructionId> OnlyReaders(const Module& module) {
-  std::vector<InstructionId> readers(module.instructions().size());
-  std::vector<bool> is_shared(readers.size(), false);
-  for (uint32_t i = 0; i < readers.size(); ++i) {
-    for (const InstructionId operand : module.operands(InstructionId(i))) {
-      is_shared[operand.index] = is_shared[operand.index] || readers[operand.index].valid();
-      readers[operand.index] = InstructionId(i);
-    }
+// By instruction: its only user; invalid where there are several, or it is a computation's root.
+std::vector<InstructionId> OnlyUsers(const Module& module) {
+  std::vector<InstructionId> only(module.instructions().size());
+  for (uint32_t i = 0; i < only.size(); ++i) {
+    const auto users = hlo::UsersOf(module).users(InstructionId(i));
+    if (users.size() == 1) only[i] = users[0];
   }
   for (const hlo::Computation& computation : module.computations()) {
-    is_shared[computation.root.index] = true;
+    only[computation.root.index] = InstructionId();
   }
-  for (size_t i = 0; i < readers.size(); ++i) {
-    if (is_shared[i]) readers[i] = InstructionId();
-  }
-  return readers;
+  return only;
 }
 
 bool IsHalf(ElementType type) { return type == ElementType::kBF16 || type == ElementType::kF16; }
@@ -49,13 +44,13 @@ bool AreOfTensorCores(ElementType left, ElementType right) {
   return is_either(ElementType::kBF16) && is_either(ElementType::kF32);
 }
 
-// A dot with what it is to take in.
-class Sides {
+// A dot with what is folded into it.
+class DotFolding {
  public:
   // `gone`: what became part of a dot before.
-  Sides(const Module& module, const std::vector<InstructionId>& readers, std::vector<bool>& gone,
-        InstructionId dot)
-      : module_(module), readers_(readers), gone_(gone), dot_(dot), result_(dot) {
+  DotFolding(const Module& module, const std::vector<InstructionId>& only_users,
+             std::vector<bool>& gone, InstructionId dot)
+      : module_(module), only_users_(only_users), gone_(gone), dot_(dot), result_(dot) {
     const hlo::DotDims dims = hlo::DotDimsOf(module, dot);
     for (size_t side = 0; side < 2; ++side) {
       const auto& [batch, sums, group] = dims.side(side);
@@ -69,18 +64,18 @@ class Sides {
   }
 
   // Whether there was any.
-  bool Take(const Edit& edit) {
+  bool Fold(const Edit& edit) {
     const std::array<InstructionId, 2> before = operands_;
     for (size_t side = 0; side < 2; ++side) {
-      while (TakeTranspose(side)) {
+      while (FoldTranspose(side)) {
       }
     }
-    TakeWidening();
+    FoldWidening();
     for (size_t side = 0; side < 2; ++side) {
-      while (TakeTranspose(side)) {
+      while (FoldTranspose(side)) {
       }
     }
-    while (TakeReader(edit)) {
+    while (FoldUser(edit)) {
     }
     return operands_ != before || result_ != dot_;
   }
@@ -104,13 +99,13 @@ class Sides {
  private:
   ElementType TypeOf(InstructionId id) const { return module_.shape(id).element_type(); }
 
-  void TakeIn(size_t side, InstructionId from) {
+  void Skip(size_t side, InstructionId from) {
     operands_[side] = module_.operands(from)[0];
     users_[side] = {from, 0};
   }
 
   // A transpose that leaves the free dimensions in their order.
-  bool TakeTranspose(size_t side) {
+  bool FoldTranspose(size_t side) {
     const InstructionId from = operands_[side];
     if (module_[from].opcode != Opcode::kTranspose || gone_[from.index]) return false;
     const auto order = module_.GetInts(module_[from], AttributeKey::kDimensions);
@@ -123,12 +118,12 @@ class Sides {
     free_[side] = free;
     batch_[side] = moved(batch_[side]);
     sums_[side] = moved(sums_[side]);
-    TakeIn(side, from);
+    Skip(side, from);
     return true;
   }
 
   // f32 that was bf16 or f16 on one side or both, where tensor cores multiply what there was.
-  void TakeWidening() {
+  void FoldWidening() {
     std::array<InstructionId, 2> narrow = operands_;
     for (InstructionId& operand : narrow) {
       if (module_[operand].opcode != Opcode::kConvert || TypeOf(operand) != ElementType::kF32) {
@@ -142,15 +137,15 @@ class Sides {
                              std::array{operands_[0], narrow[1]}}) {
       if (!sums_in_f32 || !AreOfTensorCores(TypeOf(pair[0]), TypeOf(pair[1]))) continue;
       for (size_t side = 0; side < 2; ++side) {
-        if (pair[side] != operands_[side]) TakeIn(side, operands_[side]);
+        if (pair[side] != operands_[side]) Skip(side, operands_[side]);
       }
       return;
     }
   }
 
-  // What alone reads the result: rounds it from f32 to 16 bits, or makes rows of its columns.
-  bool TakeReader(const Edit& edit) {
-    const InstructionId reader = readers_[result_.index];
+  // What alone uses the result: rounds it from f32 to 16 bits, or makes rows of its columns.
+  bool FoldUser(const Edit& edit) {
+    const InstructionId reader = only_users_[result_.index];
     if (!reader.valid() || edit.IsPinned(reader)) return false;
     const Opcode opcode = module_[reader].opcode;
     const bool is_tensor = AreOfTensorCores(TypeOf(operands_[0]), TypeOf(operands_[1]));
@@ -177,7 +172,7 @@ class Sides {
   }
 
   const Module& module_;
-  const std::vector<InstructionId>& readers_;
+  const std::vector<InstructionId>& only_users_;
   std::vector<bool>& gone_;
   InstructionId dot_, result_;
   std::array<InstructionId, 2> operands_;
@@ -189,16 +184,17 @@ class Sides {
 
 }  // namespace
 
-Result<PassResult> TakeSidesOfDots(const std::shared_ptr<const Module>& module, Compilation& out) {
+Result<PassResult> FoldTransposesIntoDots(const std::shared_ptr<const Module>& module,
+                                          Compilation& out) {
   if (!out.gpu_kernels) return PassResult{};
-  const std::vector<InstructionId> readers = OnlyReaders(*module);
-  std::vector<bool> gone(readers.size(), false);
+  const std::vector<InstructionId> only_users = OnlyUsers(*module);
+  std::vector<bool> gone(only_users.size(), false);
   return EditEach(module, Opcode::kDot, [&](Edit& edit, InstructionId id) {
     const auto operands = module->operands(id);
     const auto is_whole = [&](InstructionId each) { return IsWholeArray(module->shape(each)); };
     if (operands.size() != 2 || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) return;
-    Sides sides(*module, readers, gone, id);
-    if (sides.Take(edit)) sides.Write(edit);
+    DotFolding folding(*module, only_users, gone, id);
+    if (folding.Fold(edit)) folding.Write(edit);
   });
 }
 
