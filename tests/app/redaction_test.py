@@ -80,6 +80,14 @@ class Redaction(FolderTest):
             self.assertEqual(left_in(rows, members(file.read())), {}, where)
         os.remove(self.path('b.hlob'))
 
+    def test_no_key_that_a_scope_follows_is_in_a_bundle(self):
+        """One key in sixty is not found if only the look of its characters, or a name within it, decides."""
+        rows = [('key', key, [key[:12], key[-14:-2]]) for key in secret_kinds.padded_keys(7, 300)]
+        module = self.leaky(rows, 'op_name, inside')
+        code, _, errors = self.run_tool('bundle', 'create', module, '-o', 'b.hlob', '--text', 'all')
+        self.assertEqual(code, 0, errors[:500])
+        self.held(rows, 'op_name, inside')
+
     def test_no_secret_of_a_module_is_in_a_bundle(self):
         for place in self.PLACES:
             for text in ('needed', 'all'):

@@ -23,7 +23,8 @@ PREFIXED = [
     ('grafana', 'glsa_', 41, ALNUM + '_'), ('grafana cloud', 'glc_', 60, ALNUM), ('new relic', 'NRAK-', 27, UPPER + DIGITS),
     ('postman', 'PMAK-', 59, HEX + '-'), ('doppler', 'dp.pt.', 43, ALNUM), ('shopify', 'shpat_', 32, HEX), ('linear', 'lin_api_', 40, ALNUM),
     ('replicate', 'r8_', 37, ALNUM), ('fireworks', 'fw_', 24, ALNUM), ('groq', 'gsk_', 52, ALNUM), ('xai', 'xai-', 80, ALNUM), ('perplexity', 'pplx-', 48, HEX),
-    ('langsmith', 'lsv2_pt_', 43, HEX + '_'), ('supabase', 'sbp_', 40, HEX), ('notion', 'ntn_', 46, ALNUM), ('nvidia', 'nvapi-', 64, URLSAFE),
+    ('langsmith', 'lsv2_pt_', 43, HEX + '_'), ('supabase', 'sbp_', 40, HEX), ('gitlab job', 'glcbt-64_', 20, URLSAFE), ('docker organisation', 'dckr_oat_', 32, URLSAFE), ('supabase secret', 'sb_secret_', 31, URLSAFE), ('named by its service', 'acme_live_', 28, ALNUM), ('named by its service, hex', 'corp-token-', 32, HEX),
+    ('notion', 'ntn_', 46, ALNUM), ('nvidia', 'nvapi-', 64, URLSAFE),
     ('alibaba', 'LTAI', 20, ALNUM), ('tencent', 'AKID', 32, ALNUM), ('planetscale', 'pscale_tkn_', 43, URLSAFE), ('mailgun', 'key-', 32, HEX),
     ('square', 'sq0atp-', 22, URLSAFE), ('facebook', 'EAACEdEose0cBA', 60, ALNUM), ('tailscale', 'tskey-auth-', 40, ALNUM + '-'),
     ('ssh', 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI', 43, BASE64), ('cloudflare', 'v1.0-', 160, HEX + '-'), ('buildkite', 'bkua_', 40, HEX),
@@ -56,6 +57,12 @@ BY_CHARACTER = [
     ('percent', lambda b: ''.join(f'%{c:02X}' for c in b)), ('XML', lambda b: ''.join(f'&#{c};' for c in b)), ('JSON', lambda b: ''.join(f'\\u{c:04x}' for c in b)),
     ('octal', lambda b: ''.join(f'\\{c:03o}' for c in b)), ('mail', lambda b: ''.join(f'={c:02X}' for c in b)),
 ]
+
+
+def padded_keys(seed, count):
+    """Keys of 64 bytes in base 64, which end in ==."""
+    rng = random.Random(seed)
+    return [base64.b64encode(bytes(rng.randrange(256) for _ in range(64))).decode() for _ in range(count)]
 
 
 def make(seed):
@@ -156,6 +163,15 @@ def make(seed):
         rows.append((f'account with blanks in {form}', form.format(spaced), [spaced[5:]]))
     local = f'0170/{text(7, DIGITS)}'
     rows.append(('local phone', f'Tel.: {local}', [local]))
+    for form in ('ACMEDOM\\\\{} logged in', 'by CORP-EU\\{}'):
+        name = text(1, 'acdeghijkl') + text(8, LOWER)
+        rows.append((f'domain of Windows in {form}', form.format(name), [name]))
+    for kind, value in (('argon2', '$argon2id$v=19$m=65536,t=3,p=4$' + text(22, BASE64) + '$' + text(43, BASE64)), ('sha512crypt', '$6$' + text(8) + '$' + text(86, ALNUM + './')),
+                        ('bcrypt', '$2b$12$' + text(53, ALNUM + './'))):
+        for form in ('{}', 'hash: {}', '"h": "{}"'):
+            rows.append((f'{kind} in {form}', form.format(value), [value[-14:]]))
+    letters = 'pat' + text(14, LETTERS) + '.' + text(64, HEX)
+    rows.append(('pair of letters', letters, [letters[3:17], letters[-12:]]))
     pair = 'pat' + text(13) + '7.' + text(64, HEX)
     rows.append(('pair', f'use {pair}', [pair[:12], pair[-12:]]))
     login = text(39, HEX) + '7'

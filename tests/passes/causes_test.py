@@ -37,6 +37,10 @@ PRODUCT = entry('x = f32[4] parameter(0)', 'y = f32[4] parameter(1)', 'z = f32[4
 FUSED = entry('x = f32[4] parameter(0)', 'y = f32[4] parameter(1)', 'z = f32[4] parameter(2)', 'ROOT r = f32[4] fusion(x, y, z), kind=kLoop, calls=f',
               before='f {\n  a = f32[4] parameter(0)\n  b = f32[4] parameter(1)\n  c = f32[4] parameter(2)\n  m = f32[4] multiply(a, b)\n'
                      '  ROOT s = f32[4] subtract(m, c)\n}\n')
+ORDER = entry('x = f32[5] parameter(0)', 's = f32[5] sine(x)', 'i = s32[5] iota(), iota_dimension=0',
+              't = (f32[5], s32[5]) sort(s, i), dimensions={0}, is_stable=true, to_apply=greater', 'ROOT o = s32[5] get-tuple-element(t), index=1',
+              before='greater {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n'
+                     '  ROOT r = pred[] compare(a, b), direction=GT\n}\n')
 NUMBERS = ('<f4', [4], [0.3, 1.7, 2.9, 5.1])
 MANY = ('<f4', [8, 512], [0.1 + 0.37 * (n % 11) for n in range(4096)])
 
@@ -98,6 +102,11 @@ class Planted(FolderTest):
         # A function is off by steps, but the sum loses more of it on either side.
         halfway = [0.5499571 + step * 2**-24 for step in range(-7, 8)]
         self.check('ill_conditioned', 'three steps', '', LOST, ('<f4', [16], [1e-6, *halfway]), ('<f4', [16], [1e4] * 16), bounds=EXACTLY)
+
+    def test_a_choice_among_near_ties_is_ill_conditioned(self):
+        # Sines of 1 and of pi - 1 are a step apart. Of what is far apart another order is a fault, however near others are.
+        self.check('ill_conditioned', 'first two swapped', '', ORDER, ('<f4', [5], [1.0, 2.1415927, 0.5, 0.4, 0.1]))
+        self.check('code_generation', 'first two swapped', '', ORDER, ('<f4', [5], [1.0, 0.7, 0.2, 2.9415927, 0.1]))
 
 
 @unittest.skipUnless('xla-cpu' in ready_platforms(HLOSCOPE), 'XLA\'s CPU plugin is not installed')

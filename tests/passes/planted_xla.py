@@ -44,8 +44,11 @@ FAULTS = {
     'no NaN': lambda inputs, values: [1.0 if math.isnan(value) else value for value in values],
     'flushed': lambda inputs, values: [0.0 if abs(value) < 2 ** -126 else value for value in values],
     'contracted': contracted,
+    'first two swapped': lambda inputs, values: [values[1], values[0], *values[2:]] if inputs else values,
     'noise': first(lambda value: value + struct.unpack('<H', os.urandom(2))[0] + 1),
 }
+
+OF_INDICES = {'first two swapped'}
 
 
 def npy(spec, data):
@@ -106,8 +109,9 @@ class Planted:
                 results = [read_npy(archive.read(name)) for name in archive.namelist()]
         outputs, parts = [], []
         for spec, values in results:
-            if spec['type'] == 'f32' and values and not self.is_cured:
-                values = FAULTS[os.environ['PLANTED_FAULT']]([values_of(s, i) for s, i in zip(specs, inputs)], values)
+            fault = os.environ['PLANTED_FAULT']
+            if spec['type'] == ('s32' if fault in OF_INDICES else 'f32') and values and not self.is_cured:
+                values = FAULTS[fault]([values_of(s, i) for s, i in zip(specs, inputs)], values)
             outputs.append(spec)
             parts.append(struct.pack(f'<{len(values)}{NAMES[spec["type"]][1]}', *values))
         answer({'run_us': 1, 'outputs': [outputs]}, parts)

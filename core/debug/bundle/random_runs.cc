@@ -40,6 +40,19 @@ size_t ChangesOfKind(std::string_view run) {
   return changes;
 }
 
+// "Conv2dRelu" changes its kinds where a word begins; a random run also elsewhere, and has words of
+// two letters: how often.
+std::ptrdiff_t UnnaturalChanges(std::string_view run) {
+  std::ptrdiff_t changes = 0;
+  for (size_t i = 1; i < run.size(); ++i) {
+    const bool odd =
+        (IsDigit(run[i - 1]) && IsLower(run[i])) || (IsUpper(run[i - 1]) && IsDigit(run[i]));
+    const bool is_short = i >= 2 && IsUpper(run[i - 2]) && IsLower(run[i - 1]) && IsUpper(run[i]);
+    changes += odd || is_short ? 1 : 0;
+  }
+  return changes;
+}
+
 // A run of letters and digits that no person wrote: hexadecimal, of all three kinds, or one in
 // which digits are everywhere.
 bool LooksRandom(std::string_view whole) {
@@ -63,16 +76,7 @@ bool LooksRandom(std::string_view whole) {
       std::ranges::count_if(run, IsDigit) < kOfEach) {
     return false;
   }
-  // "Conv2dRelu" changes its kinds where a word begins; a random run also elsewhere, and has words
-  // of two letters.
-  std::ptrdiff_t unnatural = 0;
-  for (size_t i = 1; i < run.size(); ++i) {
-    const bool odd =
-        (IsDigit(run[i - 1]) && IsLower(run[i])) || (IsUpper(run[i - 1]) && IsDigit(run[i]));
-    const bool is_short = i >= 2 && IsUpper(run[i - 2]) && IsLower(run[i - 1]) && IsUpper(run[i]);
-    unnatural += odd || is_short ? 1 : 0;
-  }
-  return run.size() >= kMinSure || unnatural > kOfEach;
+  return run.size() >= kMinSure || UnnaturalChanges(run) > kOfEach;
 }
 
 // A long run of base 64, or of several such with dots between, in which all kinds of characters
@@ -97,9 +101,38 @@ size_t PairLength(std::string_view text, size_t at) {
   const size_t first = RunLength(text, at, IsAlphanumeric);
   if (first < kMinFirst || !text.substr(at + first).starts_with('.')) return 0;
   const size_t second = RunLength(text, at + first + 1, IsAlphanumeric);
-  const bool is_pair = second >= kMinSecond && LooksRandom(text.substr(at + first + 1, second)) &&
-                       std::ranges::any_of(text.substr(at, first), IsDigit);
+  const bool is_pair =
+      second >= kMinSecond && LooksRandom(text.substr(at + first + 1, second)) &&
+      (std::ranges::any_of(text.substr(at, first), IsDigit) || text.substr(at).starts_with("pat"));
   return is_pair ? first + 1 + second : 0;
+}
+
+// A token whose service says in its name what it is, with _ or - between: sb_secret_X1y2…
+size_t SelfNamedLength(std::string_view text, size_t at) {
+  constexpr size_t kMaxWords = 3, kMin = 16;
+  // A word, and how many unnatural changes must follow it; names of programs have the latter too.
+  constexpr std::pair<std::string_view, std::ptrdiff_t> kWords[] = {
+      {"secret", 1}, {"token", 1}, {"apikey", 1}, {"live", 1}, {"pat", 1},  {"private", 1},
+      {"key", 3},    {"test", 3},  {"prod", 3},   {"auth", 3}, {"priv", 3}, {"access", 3}};
+  size_t begin = at;
+  std::ptrdiff_t least = 0;
+  for (size_t i = 0; i < kMaxWords; ++i) {
+    const std::string_view word = text.substr(begin, RunLength(text, begin, IsAlphanumeric));
+    for (const auto& [name, changes] : kWords) {
+      if (word == name) least = changes;
+    }
+    begin += word.size();
+    if (begin >= text.size() || (text[begin] != '_' && text[begin] != '-')) return 0;
+    ++begin;
+    const size_t length = least > 0 ? RunLength(text, begin, IsNameCharacter) : 0;
+    const std::string rest = WithoutTypes(text.substr(begin, length));
+    const bool is_lower = std::ranges::none_of(rest, IsUpper);
+    if (length >= kMin &&
+        (is_lower ? ChangesOfKind(rest) * 3 >= length : UnnaturalChanges(rest) >= least)) {
+      return begin + length - at;
+    }
+  }
+  return 0;
 }
 
 // Base 64 of bytes that fill no group: it ends in =.
@@ -174,11 +207,16 @@ size_t RandomLength(std::string_view text, size_t at) {
       RunLength(text, at, [](char c) { return IsBase64Character(c) || IsTokenCharacter(c); });
   if (LooksEncoded(text.substr(at, widest))) return widest;
   // The same as a scope among others.
-  constexpr size_t kSecretKey = 40, kPerHundred = 20;
+  constexpr size_t kSecretKey = 40, kPerHundred = 15;
   const bool is_scope = widest > kSecretKey && text[at + kSecretKey] == '/';
   if (is_scope && LooksEncoded(text.substr(at, kSecretKey), kPerHundred)) return kSecretKey;
-  if (IsPadded(text.substr(at, wide))) return wide;
+  // A scope may follow what ends in =.
+  const std::string_view key = text.substr(at, wide);
+  const size_t body = std::min(key.find('='), wide);
+  const size_t padded = body + RunLength(key, body, [](char c) { return c == '='; });
+  if (IsPadded(key.substr(0, padded))) return padded;
   if (const size_t length = PairLength(text, at); length != 0) return length;
+  if (const size_t length = SelfNamedLength(text, at); length != 0) return length;
   if (const size_t length = DottedLength(text, at); length != 0) return length;
   if (const size_t length = BotLength(text, at); length != 0) return length;
   for (const bool dashes : {false, true}) {

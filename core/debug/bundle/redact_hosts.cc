@@ -232,6 +232,24 @@ size_t ResourceLength(std::string_view text, size_t at) {
   return 0;
 }
 
+// DOMAIN\user of Windows, whose backslash a string may write twice. FIRST\nSECOND is an escape.
+RedactionHit FindDomainUser(std::string_view text, size_t at) {
+  constexpr size_t kMinDomain = 2, kMaxDomain = 15, kMinUser = 3;
+  const size_t domain =
+      RunLength(text, at, [](char c) { return IsUpper(c) || IsDigit(c) || c == '-'; });
+  if (domain < kMinDomain || domain > kMaxDomain || !IsUpper(text[at])) return {};
+  if (at > 0 && (text[at - 1] == '_' || text[at - 1] == '\\')) return {};
+  const size_t slashes = RunLength(text, at + domain, [](char c) { return c == '\\'; });
+  const size_t begin = at + domain + slashes;
+  if (slashes == 0 || begin >= text.size() || !IsLower(text[begin])) return {};
+  const bool is_escape = slashes % 2 == 1 && std::string_view("nrtuxbfv").contains(text[begin]);
+  const size_t user = RunLength(text, begin, [](char c) {
+    return IsLower(c) || IsDigit(c) || c == '.' || c == '_' || c == '-';
+  });
+  if (is_escape || user < kMinUser) return {};
+  return HitAt(text, begin, user);
+}
+
 }  // namespace
 
 RedactionHit FindHost(const Redactor& redactor, std::string_view text, size_t at) {
@@ -267,6 +285,7 @@ RedactionHit FindUser(const Redactor& redactor, std::string_view text, size_t at
   if (!IsWordStart(text, at)) return {};
   const size_t word = redactor.WordAt(RedactionKind::kUser, text, at);
   if (word != 0) return HitAt(text, at, word);
+  if (RedactionHit hit = FindDomainUser(text, at); hit.found()) return hit;
   return FindNamed(text, at,
                    {"user", "username", "user_name", "login", "owner", "author", "logname",
                     "whoami", "account"});

@@ -119,6 +119,22 @@ RedactionHit FindKeyBlock(std::string_view text, size_t at) {
   return HitAt(text, at, stop - at);
 }
 
+// The hash of a password as crypt(3) and PHC write it: $6$SALT$HASH, $argon2id$v=19$m=65536,t=3$…
+RedactionHit FindPasswordHash(std::string_view text, size_t at) {
+  constexpr size_t kMaxName = 16, kMin = 20;
+  constexpr std::string_view kWithin = "$./+=,-_";
+  const size_t name =
+      RunLength(text, at + 1, [](char c) { return IsLower(c) || IsDigit(c) || c == '-'; });
+  const size_t begin = at + 1 + name;
+  if (name == 0 || name > kMaxName || !text.substr(begin).starts_with('$')) return {};
+  const size_t length = RunLength(
+      text, begin, [&](char c) { return IsAlphanumeric(c) || kWithin.find(c) != kWithin.npos; });
+  const std::string_view rest = text.substr(begin, length);
+  const bool is_hash = length >= kMin && std::ranges::any_of(rest, IsUpper) &&
+                       std::ranges::any_of(rest, IsLower) && std::ranges::any_of(rest, IsDigit);
+  return is_hash ? HitAt(text, at, 1 + name + length) : RedactionHit();
+}
+
 // `--password X`, `--hf-token "X"`, and `mysql -pX`.
 RedactionHit FindOption(std::string_view text, size_t at) {
   if (at > 0 && (IsAlphanumeric(text[at - 1]) || text[at - 1] == '-')) return {};
@@ -239,6 +255,9 @@ RedactionHit FindToken(const Redactor& /*redactor*/, std::string_view text, size
     RedactionHit block = FindKeyBlock(text, at);
     return block.found() ? block : FindOption(text, at);
   }
+  if (text[at] == '$' && (at == 0 || !IsAlphanumeric(text[at - 1]))) {
+    return FindPasswordHash(text, at);
+  }
   if (!IsWordStart(text, at)) return {};
   const std::string_view rest = text.substr(at);
   for (const TokenForm& form : kTokenForms) {
@@ -258,9 +277,13 @@ RedactionHit FindToken(const Redactor& /*redactor*/, std::string_view text, size
     if (length >= kMin) return HitAt(text, at, length);
   }
   if (RedactionHit hit = FindBearer(text, at); hit.found()) return hit;
-  if (RedactionHit hit = FindNamedSecret(text, at); hit.found()) return hit;
+  const size_t random = RandomLength(text, at);
+  if (const RedactionHit hit = FindNamedSecret(text, at); hit.found()) {
+    // A key may hold the name of a secret, and end in =.
+    return random == 0 ? hit : HitAt(text, at, std::max(hit.end, at + random) - at);
+  }
   if (RedactionHit hit = FindLogin(text, at); hit.found()) return hit;
-  return HitAt(text, at, RandomLength(text, at));
+  return HitAt(text, at, random);
 }
 
 RedactionHit FindEnvironment(const Redactor& redactor, std::string_view text, size_t at) {

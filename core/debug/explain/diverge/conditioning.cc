@@ -49,8 +49,13 @@ double FinestStep(const Module& module) {
 
 // Arguments 2n and 2n + 1 move in opposite ways: what one subtracts from the other moves too.
 bool MovesAway(uint64_t argument, uint64_t element, bool up) {
-  return ((MixKeys(argument / 2, element) + argument) % 2 == 0) == up;
+  constexpr int kMixed = 40;  // a bit that depends on all bits of both
+  return (((MixKeys(argument / 2, element) >> kMixed) + argument) % 2 == 0) == up;
 }
+
+// What is chosen (an index, the order of a sort) changes under few of the moves: several are tried,
+// each with its own signs.
+constexpr uint64_t kFirstPattern = 0, kPatterns = 4, kArgumentsOfPattern = uint64_t{1} << 32;
 
 // The finite numbers of `bytes`, by what they are moved: to their neighbours, where `step` is that
 // of the type.
@@ -112,10 +117,11 @@ Literal Moved(const Literal& literal, uint64_t argument, bool up, double coarses
 }
 
 std::vector<Literal> AllMoved(const std::vector<Literal>& arguments, bool up, double coarsest,
-                              double step) {
+                              double step, uint64_t pattern = kFirstPattern) {
   std::vector<Literal> moved;
   for (const Literal& argument : arguments) {
-    moved.push_back(Moved(argument, moved.size(), up, coarsest, step));
+    const uint64_t number = pattern * kArgumentsOfPattern + moved.size();
+    moved.push_back(Moved(argument, number, up, coarsest, step));
   }
   return moved;
 }
@@ -150,9 +156,11 @@ class Uncertainty {
   // The error of the first run that fails, if all do.
   Status Measure() {
     if (step_ == 0) return {};
-    if (HasSteps(arguments_, 0, step_)) {
+    const bool is_choice = std::ranges::any_of(gaps_.elements(), &Gaps::Element::is_choice);
+    const uint64_t patterns = !HasSteps(arguments_, 0, step_) ? 0 : is_choice ? kPatterns : 1;
+    for (uint64_t pattern = kFirstPattern; pattern < patterns; ++pattern) {
       for (const bool up : {true, false}) {
-        Take(evaluate_(module_, AllMoved(arguments_, up, step_, 0)), expected_);
+        Take(evaluate_(module_, AllMoved(arguments_, up, step_, 0, pattern)), expected_);
       }
     }
     // What is coarser than the module computes moves by less than its own step in double precision
@@ -213,6 +221,11 @@ DivergeTry TryConditioning(const std::shared_ptr<const Module>& module,
     const Gaps::Element& element = gaps.elements()[i];
     const double move = uncertainty.moves()[i];
     most = std::max(most, move);
+    if (element.is_choice) {  // another choice is as uncertain however far it is
+      reached += move > 0 ? 1 : 0;
+      amplified += move > 0 ? 1 : 0;
+      continue;
+    }
     // Each side may be off by that much.
     if (2 * move >= element.distance) ++reached;
     if (move > steps * uncertainty.step() * element.magnitude) ++amplified;

@@ -103,13 +103,15 @@ Gaps::Gaps(const Leaves& actual, const Leaves& expected, const BoundsRequest& bo
   const size_t leaves = std::min(actual.size(), expected.size());
   for (size_t i = 0; i < leaves; ++i) {
     if (!expected[i].has_value() || !expected[i]->shape().IsArray()) continue;
-    const ErrorBounds own = BoundsFor(expected[i]->shape().element_type(), bounds);
+    const hlo::ElementType type = expected[i]->shape().element_type();
+    const ErrorBounds own = BoundsFor(type, bounds);
+    const bool is_choice = !hlo::IsFloat(hlo::RealPart(type));
     ForEachPair(actual[i], expected[i], [&](uint64_t at, Complex a, Complex e) {
       const double distance = ElementDistance(a, e);
       if (distance == 0) return;
       const double magnitude = HasFiniteParts(e) ? std::abs(e) : 0;
       const bool is_beyond = distance > own.absolute && distance > own.relative * magnitude;
-      (is_beyond ? beyond : within).Take({i, at, distance, magnitude});
+      (is_beyond ? beyond : within).Take({i, at, distance, magnitude, is_choice});
     });
   }
   elements_ = std::move((beyond.elements().empty() ? within : beyond).elements());

@@ -15,6 +15,7 @@ class Gaps {
     size_t leaf = 0;
     uint64_t at = 0;                     // its number in the array
     double distance = 0, magnitude = 0;  // between both sides; of what is expected
+    bool is_choice = false;              // a number that is no float: an index, a comparison
   };
 
   // Of the elements that differ beyond the bounds; where none does, of all that differ. A large
