@@ -87,6 +87,33 @@ TEST(ExplainTest, WhatRunsSomewhereElse) {
        "but source was compiled with: 9.3.0.  CuDNN library needs to have matching major version "
        "and equal or higher minor version.\n",
        "cudnn_version", "9.3.0 is needed", "install cuDNN 9.3.0 or newer", kError},
+      {"ValueError: shard_map applied to the function 'f' was given argument arrays\n\nthe passed "
+       "args[0] of shape float32[6,8], where args[0] is bound to f's parameter 'x', corresponds to "
+       "in_specs of value P('d',), which maps array axis 0 (of size 6) to mesh axis 'd' (of size "
+       "4), but 4 does not evenly divide 6\n",
+       "sharding", "array axis 0 has 6 elements, which the 4 devices of mesh axis 'd'",
+       "multiple of 4", kError},
+      {"out_specs is P() which implies that the corresponding output value is replicated across "
+       "mesh axis 'd', but could not infer replication over any axes\n",
+       "sharding", "out_specs P() says that all devices of mesh axis 'd'", "psum over 'd'", kError},
+      {"TypeError: Argument types differ from the types for which this computation was compiled. "
+       "Perhaps you are calling the compiled executable with a different enable_x64 mode than when "
+       "it was AOT compiled? The mismatches are:\nArgument 'x' compiled with float32[3] and called "
+       "with float32[4]\n",
+       "argument_mismatch", "was compiled as float32[3] and is float32[4]", "with float32[3]",
+       kError},
+      {"NameError: unbound axis name: q\n", "axis_name", "names the axis q", "axis_name='q'",
+       kError},
+      {"jax.errors.JaxRuntimeError: INVALID_ARGUMENT: E0102: RuntimeProgramInputMismatch:\n"
+       "Executable(jit__lambda) expected parameter 0 of size 1024 (f32[256]{0}) but got buffer "
+       "with "
+       "incompatible size 512 (f32[128]{0})\nSee https://openxla.org/xla/errors/error_0102\n",
+       "argument_mismatch", "takes f32[256]{0} as parameter 0 and was given f32[128]{0}",
+       "for f32[128]{0}", kError},
+      {"TypeError: Error interpreting argument to <function f at 0x7> as an abstract array. The "
+       "problematic value is of type <class 'object'> and was passed to the function at path "
+       "o['a'].\n",
+       "argument_type", "the argument o['a']", "a parameter of its own", kError},
       {"XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 37.25GiB.\n",
        "out_of_memory", "cannot allocate 37.25GiB", "batch", kError},
   };
@@ -98,6 +125,18 @@ TEST(ExplainTest, WhatRunsSomewhereElse) {
     EXPECT_TRUE(errors[0].fix.contains(row.fix)) << errors[0].fix;
     EXPECT_EQ(NameOf(errors[0].severity), NameOf(row.severity)) << row.text;
   }
+}
+
+// The line of the function that raised, not that of the call that waited for it.
+TEST(ExplainTest, CallbackFailsAtItsOwnLine) {
+  const auto errors = ExplainErrors(
+      "Traceback (most recent call last):\n  File \"/x/train.py\", line 25, in step\n    f(x)\n"
+      "jax.errors.JaxRuntimeError: INTERNAL: CpuCallback error calling callback: Traceback (most "
+      "recent call last):\n  File \"/x/train.py\", line 25, in step\n"
+      "  File \"/e/site-packages/jax/_src/callback.py\", line 71, in __call__\n"
+      "  File \"/x/train.py\", line 12, in host\nValueError: boom\n");
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].line, 12);
 }
 
 // What a log only informs of is no error of a program that goes on.

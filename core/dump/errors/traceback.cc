@@ -39,6 +39,19 @@ SourceLine LastOfTrace(const std::vector<std::string_view>& lines, size_t start)
   return found;
 }
 
+// The last frame of the program itself in a traceback whose head is at the end of the message: of
+// what the message is about, as the Python function of a callback.
+SourceLine LastOfMessage(const std::vector<std::string_view>& lines, size_t error) {
+  SourceLine found;
+  if (!lines[error].contains(": Traceback (most recent call last)")) return found;
+  for (size_t k = error + 1; k < lines.size() && k < error + kMaxBefore; ++k) {
+    if (!lines[k].starts_with(' ')) break;  // frames and their source are indented
+    auto frame = FrameOf(lines[k]);
+    if (frame && !IsFrameworkFile(frame->file)) found = *std::move(frame);
+  }
+  return found;
+}
+
 // "(defined @ train.py:12)"
 SourceLine DefinedAt(std::string_view line) {
   const std::string_view place = Between(line, "(defined @ ", ")");
@@ -63,6 +76,7 @@ bool IsFrameworkFile(std::string_view file) {
 }
 
 SourceLine FindSourceLine(const std::vector<std::string_view>& lines, size_t error) {
+  if (SourceLine found = LastOfMessage(lines, error); !found.file.empty()) return found;
   for (size_t k = error; k < lines.size() && k < error + kMaxAfter; ++k) {
     if (k > error && lines[k].find("Traceback (most recent call last)") != std::string_view::npos)
       break;
