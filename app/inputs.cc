@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <set>
 
 #include "app/fail.h"
 #include "app/output.h"
@@ -53,6 +54,22 @@ std::vector<std::string> ModuleFilesIn(const dump::DumpModel& model) {
     if (dump::RowOf(file.role).reader == "Module" && may_be_module)
       files.push_back(model.FullPath(static_cast<int32_t>(k)));
   }
+  return files;
+}
+
+std::vector<std::string> StageFilesIn(const dump::DumpModel& model) {
+  std::set<std::string> others;  // the text of a stage whose proto is read
+  for (size_t m = 0; m < model.modules().size(); ++m) {
+    const std::vector<dump::StageEntry>& stages = model.modules()[m].stages;
+    for (size_t s = 0; s < stages.size(); ++s) {
+      const int32_t read = model.ModuleFile(static_cast<int32_t>(m), static_cast<int32_t>(s));
+      for (const int32_t file : stages[s].files) {
+        if (read >= 0 && file != read) others.insert(model.FullPath(file));
+      }
+    }
+  }
+  std::vector<std::string> files = ModuleFilesIn(model);
+  std::erase_if(files, [&](const std::string& file) { return others.contains(file); });
   return files;
 }
 

@@ -36,6 +36,9 @@ ExpandedPaths ExpandDirectories(const std::vector<std::string>& paths, const Lim
 /// The module files of a dump, also those that are called modules and cannot be read.
 std::vector<std::string> ModuleFilesIn(const dump::DumpModel& model);
 
+/// Those of them that DumpModel::Module reads: of a stage's text and proto the proto.
+std::vector<std::string> StageFilesIn(const dump::DumpModel& model);
+
 // "file:line:column: error: message [rule] (hint)" lines for everything found in a file.
 std::string ProblemLines(const dump::LoadedModule& loaded,
                          const std::vector<hlo::Diagnostic>& diagnostics);

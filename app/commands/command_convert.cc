@@ -61,7 +61,7 @@ class ConvertCommand : public Command {
     // Before any thread is started.
     if (!python_.empty()) setenv("HLOSCOPE_PYTHON", python_.c_str(), 1);
     if (out_dir_.empty()) return RunPair(context);
-    const ExpandedPaths expanded = ExpandDirectories(files_, context.limits, ModuleFilesIn);
+    const ExpandedPaths expanded = ExpandDirectories(files_, context.limits, StageFilesIn);
     const std::vector<std::string>& files = expanded.files;
     std::error_code error;
     fs::create_directories(out_dir_, error);

@@ -97,6 +97,20 @@ class Trust(FolderTest):
         self.assertEqual({path: contents(path) for path in kept}, kept)
         self.assertFalse(os.path.exists(both))
 
+    def test_the_text_and_the_proto_of_a_stage_are_converted_once(self):
+        """XLA writes both of each stage; two stages, or two files that the user named, still go into files of their own."""
+        dump, out = self.path('dump'), self.path('out')
+        os.mkdir(dump)
+        for stage in ('before_optimizations', 'cpu_after_optimizations'):
+            text = os.path.join(dump, f'module_0001.m.{stage}.txt')
+            with open(text, 'w', encoding='utf-8') as file:
+                file.write(SQUARE)
+            self.assertEqual(run('convert', text, text.replace('.txt', '.hlo.pb'))[0], 0)
+        self.assertEqual(run('convert', dump, '--to', 'hlo', '--out-dir', out), (0, '', ''))
+        self.assertEqual(sorted(os.listdir(out)), ['module_0001.m.before_optimizations.hlo', 'module_0001.m.cpu_after_optimizations.hlo'])
+        status, _, err = run('convert', text, text.replace('.txt', '.hlo.pb'), '--to', 'hlo', '--out-dir', out)
+        self.assertEqual((status, 'writes the same file' in err), (2, True), err)
+
     def test_more_devices_than_the_limit_are_refused_at_once(self):
         """Before anything of that many is made, in memory that is far too small for it."""
         for header, instruction in (('replica_count=100000000', 'negate(p)'), ('num_partitions=100000000', 'negate(p)'),
