@@ -56,6 +56,11 @@ class InfoCommand : public Command {
              .help = "what the pass before that stage changed, as an aligned diff",
              .value = "[MODULE:]STAGE",
              .conflicts = {"--module"}},
+            {.name = "--compile-time",
+             .target = &compile_time_,
+             .help = "where the time of the compilations went, pass by pass, and which passes and "
+                     "source lines grew the program; of a dump or a log",
+             .conflicts = {"--select", "--passes", "--diff"}},
             {.name = "--module",
              .target = &module_,
              .help = "of dumps: only this module, by name or id",
@@ -72,7 +77,7 @@ class InfoCommand : public Command {
   int Run(const Context& context) override {
     int status = kGood;
     for (const std::string& path : paths_) {
-      if (selection_ || passes_ || diff_) {
+      if (selection_ || passes_ || diff_ || compile_time_) {
         status = Worse(status, Lineage(path, context));
         continue;
       }
@@ -90,10 +95,11 @@ class InfoCommand : public Command {
 
  private:
   int Lineage(const std::string& path, const Context& context) {
-    Result<std::string> text = sass_        ? SassText(path, *selection_, context)
-                               : selection_ ? SelectionText(path, *selection_, context)
-                               : diff_      ? PassDiffText(path, *diff_, context)
-                                            : PassesText(path, {module_, changed_only_}, context);
+    Result<std::string> text = compile_time_ ? CompileTimeText(path, module_, context)
+                               : sass_       ? SassText(path, *selection_, context)
+                               : selection_  ? SelectionText(path, *selection_, context)
+                               : diff_       ? PassDiffText(path, *diff_, context)
+                                             : PassesText(path, {module_, changed_only_}, context);
     if (!text) return Fail(path, text.error(), context);
     context.json ? WriteOut(*text) : PrintOut(*text);
     return kGood;
@@ -321,7 +327,8 @@ class InfoCommand : public Command {
   std::vector<std::string> paths_;
   std::optional<std::string> selection_, diff_;
   std::string module_;
-  bool sass_ = false, passes_ = false, changed_only_ = false, no_cache_ = false;
+  bool sass_ = false, passes_ = false, compile_time_ = false, changed_only_ = false,
+       no_cache_ = false;
 };
 
 }  // namespace

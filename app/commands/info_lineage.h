@@ -1,4 +1,4 @@
-// What `info DUMP --select`, `--passes` and `--diff` print.
+// What the options of `info` print.
 #pragma once
 
 #include <string>
@@ -31,5 +31,9 @@ Result<std::string> PassesText(const std::string& path, const PassesRequest& req
 // What the pass before a stage changed, as an aligned diff; `stage` is [MODULE:]STAGE.
 Result<std::string> PassDiffText(const std::string& path, const std::string& stage,
                                  const Context& context);
+
+// Where the time of compilations went: of a dump, or of a log.
+Result<std::string> CompileTimeText(const std::string& path, const std::string& module,
+                                    const Context& context);
 
 }  // namespace hloscope::app

@@ -163,6 +163,13 @@ class JsonKeys(FolderTest):
 
     def test_info_selections(self):
         self.case('info --passes', 'info', '--passes', SOFTMAX, status=0)
+        os.makedirs(self.path('dump'))
+        self.path('dump/module_0001.m.before_optimizations.txt', MODULE)
+        self.path('dump/module_0001.m.0001.p.after_q.before_r.txt', MODULE)
+        self.path('dump/module_0001.m.cpu_after_optimizations.txt', MODULE)
+        self.path('dump/module_0001.metadata.textproto', 'pass_metadata { pass_name: "q" pipeline_name: "p" start_timestamp_usec: 1 '
+                  'end_timestamp_usec: 2 }')
+        self.case('info --compile-time', 'info', '--compile-time', self.path('dump'), status=0)
         self.case('info --diff', 'info', '--diff', '0010', SOFTMAX, status=0)
         for dump, what in ((SOFTMAX, 'log.4'), (ATTENTION, 'fusion.31'), (MLP, 'dot.1')):
             self.case('info --select INSTRUCTION', 'info', '--select', what, dump)
