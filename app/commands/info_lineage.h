@@ -14,8 +14,9 @@ namespace hloscope::app {
 Result<std::string> SelectionText(const std::string& path, const std::string& selection,
                                   const Context& context);
 
-// Registers, memory and SASS of a kernel, made by CUDA's tools; `selection` is [MODULE:]kernel=NAME.
-// Fails where there is no such kernel, nothing to make it of, or no tool, saying what helps.
+// Registers, memory and SASS of a kernel, made by CUDA's tools; `selection` is
+// [MODULE:]kernel=NAME. Fails where there is no such kernel, nothing to make it of, or no tool,
+// saying what helps.
 Result<std::string> SassText(const std::string& path, const std::string& selection,
                              const Context& context);
 
@@ -35,5 +36,13 @@ Result<std::string> PassDiffText(const std::string& path, const std::string& sta
 // Where the time of compilations went: of a dump, or of a log.
 Result<std::string> CompileTimeText(const std::string& path, const std::string& module,
                                     const Context& context);
+
+// What the autotuner chose, of a dump or of a file of records; `pin` is where the records go that
+// fix the choices, empty: nowhere.
+struct AutotuningRequest {
+  std::string module, pin;
+};
+Result<std::string> AutotuningText(const std::string& path, const AutotuningRequest& request,
+                                   const Context& context);
 
 }  // namespace hloscope::app

@@ -170,6 +170,10 @@ class JsonKeys(FolderTest):
         self.path('dump/module_0001.metadata.textproto', 'pass_metadata { pass_name: "q" pipeline_name: "p" start_timestamp_usec: 1 '
                   'end_timestamp_usec: 2 }')
         self.case('info --compile-time', 'info', '--compile-time', self.path('dump'), status=0)
+        records = ('results { device: "d" hlo: "h" result { run_time { nanos: 1 } triton { block_m: 16 } } version: 7 }\n'
+                   'logs { results { run_time { nanos: 2 } gemm { algorithm: 1 } } results { run_time { nanos: 3 } gemm { algorithm: 2 } } }\n')
+        self.case('info --autotuning', 'info', '--autotuning', self.path('records.txt', records), status=0)
+        self.case('info --autotuning', 'info', '--autotuning', ATTENTION, status=0)
         self.case('info --diff', 'info', '--diff', '0010', SOFTMAX, status=0)
         for dump, what in ((SOFTMAX, 'log.4'), (ATTENTION, 'fusion.31'), (MLP, 'dot.1')):
             self.case('info --select INSTRUCTION', 'info', '--select', what, dump)
