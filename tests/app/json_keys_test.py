@@ -183,6 +183,10 @@ class JsonKeys(FolderTest):
         self.case('info --select line=', 'info', '--select', 'line=make_samples.py:121', SOFTMAX)
         self.case('info --select: nothing found', 'info', '--select', 'nothing', SOFTMAX, status=2)
 
+    def test_lint(self):
+        self.case('lint', 'lint', os.path.join(TESTS, 'lint', 'lost-cast.bad.hlo'), status=0)
+        self.case('lint --rules', 'lint', '--rules', status=0)
+
     def test_find(self):
         self.case('find', 'find', 'dot', MLP, status=0)
         self.case('find -l', 'find', 'dot', MLP, '-l', status=0)
