@@ -183,6 +183,11 @@ class JsonKeys(FolderTest):
         self.case('info --select line=', 'info', '--select', 'line=make_samples.py:121', SOFTMAX)
         self.case('info --select: nothing found', 'info', '--select', 'nothing', SOFTMAX, status=2)
 
+    def test_why(self):
+        done = subprocess.run([HLOSCOPE, 'compile', self.module, '--dump', self.path('own')], capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.case('why --not-fused', 'why', self.path('own'), '--not-fused', 'z', 'r', status=0)
+
     def test_lint(self):
         self.case('lint', 'lint', os.path.join(TESTS, 'lint', 'lost-cast.bad.hlo'), status=0)
         self.case('lint --rules', 'lint', '--rules', status=0)
