@@ -97,10 +97,13 @@ class LintCommand : public Command {
       if (text.empty()) continue;
       const auto read = ParseJson(text, limits);
       auto field = [&](const char* key) {
+        if (!read || !read->is_object()) return std::string();
         const auto at = read->find(key);
         return at != read->end() && at->is_string() ? at->get<std::string>() : std::string();
       };
-      if (!read || !read->is_object() || field("rule").empty()) {
+      // A file that could not be read then.
+      if (read && read->is_object() && read->contains("error") && field("rule").empty()) continue;
+      if (field("rule").empty()) {
         auto error = InputError("not a finding: expected a line of `lint --json`",
                                 "hloscope lint --json PATH > FILE writes a baseline");
         error.error().place = {baseline_, line, 0};

@@ -128,6 +128,15 @@ class CompileTime(FolderTest):
         self.assertEqual(module['largest_lines'], [{'source': 'model.py:2', 'before': 40, 'after': 30}])
         self.assertIn('times of passes', [m['what'] for m in found['missing']])
 
+    def test_added_instructions_without_a_line_are_their_users(self):
+        bare = STAGE.format('  n = f32[4]{0} tanh(p)\n  s = f32[4]{0} sine(n), metadata={op_name="x" source_file="model.py" source_line=9}\n', 's')
+        more = bare.replace('sine(n)', 'sine(k)').replace('tanh(p)\n', 'tanh(p)\n  j = f32[4]{0} negate(n)\n  k = f32[4]{0} negate(j)\n')
+        dump = self.dump({'module_0003.m.before_optimizations.txt': bare, 'module_0003.m.0001.first.after_expander.before_dce.txt': more,
+                          'module_0003.m.sm_9.0_gpu_after_optimizations.txt': more})
+        module, = self.times(dump)['modules']
+        self.assertEqual(module['growth'], [{'source': 'model.py:9', 'before': 2, 'after': 4}])
+        self.assertEqual(module['slowest'][0]['source'], 'model.py:9')
+
     def test_timer_lines(self):
         head = 'I1129 05:31:49.108193   {} x.cc:176] '
         lines = [(7, 'Running HLO pass pipeline on module jit_f: outer'), (7, '  HLO pass simplification'),

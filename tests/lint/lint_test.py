@@ -131,6 +131,9 @@ class Lint(FolderTest):
         baseline = self.path('known.json', run('--json', warns).stdout)
         self.assertEqual(self.findings(warns, '--baseline', baseline, '--fail-on', 'info'), [])
         self.assertEqual(len(self.findings(warns, informs, '--baseline', baseline)), 1)
+        # Lines about files that could not be read are no findings.
+        broken = self.path('known_too.json', run('--json', warns, self.path('absent')).stdout)
+        self.assertEqual(self.findings(warns, '--baseline', broken), [])
         # One place more than the baseline has.
         with open(warns, encoding='utf-8') as file:
             text = file.read()

@@ -7,7 +7,9 @@
 #include <map>
 
 #include "core/base/counted.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/source_line.h"
+#include "core/hlo/analysis/users.h"
 
 namespace hloscope::analysis {
 namespace {
@@ -43,6 +45,31 @@ std::optional<int64_t> InstructionsAt(const DumpModel& model, int32_t module, in
   return static_cast<int64_t>((*read)->instructions().size());
 }
 
+// By instruction: its source line, or that of what uses it or calls its computation, since passes
+// give what they add no line; empty of parameters and constants without one.
+std::vector<std::string> LinesOf(const hlo::Module& m) {
+  const hlo::CallGraph& calls = hlo::CallGraphOf(m);
+  const hlo::UserIndex& users = hlo::UsersOf(m);
+  std::vector<std::string> lines(m.instructions().size());
+  for (const hlo::ComputationId c : calls.callers_first()) {
+    const hlo::InstructionId caller = calls.FirstCaller(c);
+    for (uint32_t k = m[c].instruction_count; k-- > 0;) {
+      const hlo::InstructionId id(m[c].first_instruction + k);
+      std::string& line = lines[id.index];
+      line = hlo::ToString(hlo::SourceLineOf(m, id));
+      const hlo::Opcode opcode = m[id].opcode;
+      if (!line.empty() || opcode == hlo::Opcode::kParameter || opcode == hlo::Opcode::kConstant)
+        continue;
+      if (!users.users(id).empty()) {
+        line = lines[users.users(id).front().index];
+      } else if (caller.valid()) {
+        line = lines[caller.index];
+      }
+    }
+  }
+  return lines;
+}
+
 // Lines of the program with the instructions that both stages have of them.
 std::vector<SourceGrowth> SourcesOf(const DumpModel& model, int32_t module, int32_t before,
                                     int32_t after) {
@@ -51,10 +78,9 @@ std::vector<SourceGrowth> SourcesOf(const DumpModel& model, int32_t module, int3
     const auto read = model.Module(module, is_after ? after : before);
     if (!read) return {};
     const hlo::Module& m = **read;
-    for (uint32_t k = 0; k < m.instructions().size(); ++k) {
-      const hlo::SourceLine line = hlo::SourceLineOf(m, hlo::InstructionId(k));
-      if (line.line == 0) continue;
-      SourceGrowth& growth = lines[hlo::ToString(line)];
+    for (const std::string& line : LinesOf(m)) {
+      if (line.empty()) continue;
+      SourceGrowth& growth = lines[line];
       ++(is_after ? growth.after : growth.before);
     }
   }

@@ -26,6 +26,8 @@ constexpr Timer kTimers[] = {
 #undef LOG_TIMER
 };
 
+constexpr size_t kMaxOpen = 64;  // pipelines and passes that one thread is in
+
 // "I1129 05:31:49.108354   20495 file.cc:176] TEXT" or "2025-03-19 07:30:02.045318: I …]": the
 // thread where it is given, and the text.
 std::string_view TakePrefix(std::string_view& line) {
@@ -118,6 +120,8 @@ class Reader {
     } else if (TakeWord(text, "HLO pass: ")) {
       if (const auto us = TakeTime(text)) EndPass(thread, text, *us);
     } else if (TakeWord(text, "HLO pass ")) {
+      // As deep as no compiler nests: lines of passes that ended may be lost.
+      if (thread.open.size() == kMaxOpen) thread.open.erase(thread.open.begin());
       thread.open.push_back({std::string(dump::Trim(text)), true});
     } else {
       Other(text);
@@ -193,20 +197,23 @@ class Reader {
 
   // Of that module the compilation that began last, whether it is done or not.
   LoggedTimes& Last(const std::string& module) {
-    const auto at = std::find_if(times_.rbegin(), times_.rend(),
-                                 [&](const LoggedTimes& times) { return times.module == module; });
-    return at == times_.rend() ? Of(module) : *at;
+    const auto at = last_.find(module);
+    return at == last_.end() ? Of(module) : times_[at->second];
   }
 
   // The compilation of that module that is under way.
   LoggedTimes& Of(const std::string& module) {
     const auto [at, is_new] = latest_.try_emplace(module, times_.size());
-    if (is_new) times_.push_back({.module = module});
+    if (is_new) {
+      last_[module] = times_.size();
+      times_.push_back({.module = module});
+    }
     return times_[at->second];
   }
 
   std::vector<LoggedTimes> times_;
-  std::map<std::string, size_t> latest_;
+  std::map<std::string, size_t> latest_;  // by module, of compilations under way
+  std::map<std::string, size_t> last_;    // by module
   std::map<std::string, Thread> threads_;
   std::string alarmed_;  // the module of the last alarm
   std::string current_;  // the module that a timer line named last

@@ -101,7 +101,8 @@ InstructionId LintModule::Root(InstructionId id) const {
 }
 
 InstructionId LintModule::ThroughBitcasts(InstructionId id) const {
-  while (Is(id, Opcode::kBitcast) && m[id].operand_count == 1) id = m.operands(id)[0];
+  for (int k = 0; k < kMaxChain && Is(id, Opcode::kBitcast) && m[id].operand_count == 1; ++k)
+    id = m.operands(id)[0];
   return id;
 }
 

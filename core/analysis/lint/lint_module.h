@@ -11,6 +11,7 @@
 namespace hloscope::analysis {
 
 inline constexpr int64_t kLargeBytes = 1 << 20;
+inline constexpr int kMaxChain = 32;  // operands that a rule follows one after another
 
 class LintModule {
  public:
@@ -32,7 +33,7 @@ class LintModule {
   hlo::ComputationId Body(hlo::InstructionId id) const;
   // The root of a fusion; the instruction itself if it is none.
   hlo::InstructionId Root(hlo::InstructionId id) const;
-  // Through bitcasts, and copies and reshapes that keep the order of elements.
+  // The value that bitcasts show, as far as there are not too many.
   hlo::InstructionId ThroughBitcasts(hlo::InstructionId id) const;
   // For each instruction that runs by itself.
   template <typename Visit>

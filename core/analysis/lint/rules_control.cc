@@ -45,7 +45,7 @@ bool ReachesHost(const LintModule& module, InstructionId id) {
 // around them: the choice between i and i + n for negative ones, conversions, reshapes.
 bool IsProgression(const LintModule& module, InstructionId id) {
   const hlo::Module& m = module.m;
-  for (int steps = 0; steps < 32; ++steps) {
+  for (int steps = 0; steps < kMaxChain; ++steps) {
     const auto operands = m.operands(id);
     switch (m[id].opcode) {
       case Opcode::kIota:

@@ -46,7 +46,7 @@ bool Reduces(const LintModule& module, InstructionId id) {
 // Whether the operand of a product comes of 8-bit floats, through nothing but conversions.
 bool IsConvertedF8(const LintModule& module, InstructionId id) {
   bool converts = false;
-  for (;;) {
+  for (int k = 0; k < kMaxChain; ++k) {
     const Opcode opcode = module.m[id].opcode;
     const ElementType type = TypeOf(module, id);
     if (hlo::IsFloat(type) && hlo::BitWidth(type) == 8) return converts;
@@ -57,6 +57,7 @@ bool IsConvertedF8(const LintModule& module, InstructionId id) {
     converts = converts || opcode == Opcode::kConvert;
     id = module.m.operands(id)[0];
   }
+  return false;
 }
 
 }  // namespace
