@@ -1,6 +1,7 @@
 // `info --autotuning`: the configurations that XLA:GPU chose, and how they were found.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "app/commands/info_lineage.h"
@@ -16,11 +17,20 @@ using analysis::Autotuning;
 using analysis::Choice;
 using dump::AutotuneRecord;
 
+// Records of later versions are of an XLA that has another format of its cache, and a flag for it;
+// an XLA without that flag refuses to start with it.
+constexpr int64_t kLastVersionWithoutFormats = 50;
+
 // Flags that make XLA take the records of a file, and stop where one is missing.
-std::vector<std::string> PinFlags(const std::string& file) {
-  return {"--xla_gpu_load_autotune_results_from=" + file,
-          "--xla_gpu_require_complete_aot_autotune_results=true",
-          "--xla_gpu_use_new_autotune_cache_format=false"};
+std::vector<std::string> PinFlags(const std::string& file, const Autotuning& found) {
+  std::vector<std::string> flags = {"--xla_gpu_load_autotune_results_from=" + file,
+                                    "--xla_gpu_require_complete_aot_autotune_results=true"};
+  auto is_newer = [](const auto& record) {
+    return record.version.value_or(0) > kLastVersionWithoutFormats;
+  };
+  if (std::ranges::any_of(found.choices, is_newer) || std::ranges::any_of(found.others, is_newer))
+    flags.emplace_back("--xla_gpu_use_new_autotune_cache_format=false");
+  return flags;
 }
 
 std::string TimeText(const std::optional<double>& us) {
@@ -186,7 +196,7 @@ Result<std::string> AutotuningText(const std::string& path, const AutotuningRequ
   std::vector<std::string> flags;
   if (!request.pin.empty()) {
     HLOSCOPE_TRY(Pin(request.pin, found));
-    flags = PinFlags(request.pin);
+    flags = PinFlags(request.pin, found);
   }
   return context.json ? JsonOf(path, found, flags) : TextOf(path, found, flags);
 }

@@ -105,6 +105,10 @@ class Autotuning(FolderTest):
         with open(pin, encoding='utf-8') as file:
             self.assertEqual(file.read(), records)
         self.assertIn('--xla_gpu_load_autotune_results_from=' + pin, found['flags'])
+        new_format = '--xla_gpu_use_new_autotune_cache_format=false'
+        self.assertNotIn(new_format, found['flags'])  # XLA of version 45 has no such flag
+        later = self.dump('later', records.replace('version: 45', 'version: 55'))
+        self.assertIn(new_format, self.run_json('info', later, '--autotuning', '--pin', self.path('later.txt'))['flags'])
         self.assertIn('1 configuration without a record', ' '.join(found['notes']))
         self.run_json('info', self.dump('empty'), '--autotuning', '--pin', pin, status=2)
         self.run_json('info', self.dump('dump', records), '--autotuning', '--pin', self.path('pin.pb'), status=2)
