@@ -56,6 +56,22 @@ class InfoCommand : public Command {
              .help = "what the pass before that stage changed, as an aligned diff",
              .value = "[MODULE:]STAGE",
              .conflicts = {"--module"}},
+            {.name = "--compile-time",
+             .target = &compile_time_,
+             .help = "where the time of the compilations went, pass by pass, and which passes and "
+                     "source lines grew the program; of a dump or a log",
+             .conflicts = {"--select", "--passes", "--diff"}},
+            {.name = "--autotuning",
+             .target = &autotuning_,
+             .help = "what XLA:GPU's autotuner chose: instruction, configuration, time and "
+                     "runner-up; of a dump or a file of autotune results",
+             .conflicts = {"--select", "--passes", "--diff", "--compile-time"}},
+            {.name = "--pin",
+             .target = &pin_,
+             .help = "with --autotuning: write the records of the dump to this file (*.txt or "
+                     "*.textproto), and print the flags that fix the choices",
+             .value = "FILE",
+             .needs = {"--autotuning"}},
             {.name = "--module",
              .target = &module_,
              .help = "of dumps: only this module, by name or id",
@@ -72,7 +88,7 @@ class InfoCommand : public Command {
   int Run(const Context& context) override {
     int status = kGood;
     for (const std::string& path : paths_) {
-      if (selection_ || passes_ || diff_) {
+      if (selection_ || passes_ || diff_ || compile_time_ || autotuning_) {
         status = Worse(status, Lineage(path, context));
         continue;
       }
@@ -90,10 +106,12 @@ class InfoCommand : public Command {
 
  private:
   int Lineage(const std::string& path, const Context& context) {
-    Result<std::string> text = sass_        ? SassText(path, *selection_, context)
-                               : selection_ ? SelectionText(path, *selection_, context)
-                               : diff_      ? PassDiffText(path, *diff_, context)
-                                            : PassesText(path, {module_, changed_only_}, context);
+    Result<std::string> text = autotuning_     ? AutotuningText(path, {module_, pin_}, context)
+                               : compile_time_ ? CompileTimeText(path, module_, context)
+                               : sass_         ? SassText(path, *selection_, context)
+                               : selection_    ? SelectionText(path, *selection_, context)
+                               : diff_         ? PassDiffText(path, *diff_, context)
+                                       : PassesText(path, {module_, changed_only_}, context);
     if (!text) return Fail(path, text.error(), context);
     context.json ? WriteOut(*text) : PrintOut(*text);
     return kGood;
@@ -320,8 +338,9 @@ class InfoCommand : public Command {
 
   std::vector<std::string> paths_;
   std::optional<std::string> selection_, diff_;
-  std::string module_;
-  bool sass_ = false, passes_ = false, changed_only_ = false, no_cache_ = false;
+  std::string module_, pin_;
+  bool sass_ = false, passes_ = false, compile_time_ = false, autotuning_ = false,
+       changed_only_ = false, no_cache_ = false;
 };
 
 }  // namespace

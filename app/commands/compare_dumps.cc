@@ -94,6 +94,18 @@ std::optional<FusionReport> FusionOfPair(const std::vector<DumpPrograms>& dumps,
   return report ? std::optional(*std::move(report)) : std::nullopt;
 }
 
+// What the autotuner chose otherwise; dumps that cannot be read again have been reported.
+std::vector<analysis::ChoiceDifference> ChoicesOfPair(const std::vector<std::string>& paths,
+                                                      const Context& context) {
+  std::vector<analysis::Autotuning> found;
+  for (const std::string& path : paths) {
+    const auto model = dump::DumpModel::Open(path, context.limits);
+    if (!model) return {};
+    found.push_back(analysis::AutotuningOf(**model));
+  }
+  return analysis::CompareChoices(found[0], found[1]);
+}
+
 }  // namespace
 
 Result<std::vector<DumpPrograms>> ProgramsOf(const std::vector<std::string>& paths,
@@ -111,10 +123,14 @@ Result<int> CompareDumps(std::vector<DumpPrograms> dumps, const std::vector<std:
                          size_t top, const Context& context) {
   if (!modules.empty()) HLOSCOPE_TRY(SelectModules(dumps, modules));
   std::optional<FusionReport> fusion = FusionOfPair(dumps, context);
+  std::vector<std::string> paths;
+  for (const DumpPrograms& dump : dumps) paths.push_back(dump.path);
   HLOSCOPE_ASSIGN_OR_RETURN(
       debug::DumpComparison compared,
       debug::CompareDumps(std::move(dumps), context.limits, DumpJobs(context)));
-  const DumpComparisonReport report{std::move(compared), std::move(fusion)};
+  DumpComparisonReport report{std::move(compared), std::move(fusion)};
+  if (paths.size() == 2 && report.comparison.differs)
+    report.choices = ChoicesOfPair(paths, context);
   context.json ? WriteOut(DumpComparisonJson(report)) : PrintOut(DumpComparisonText(report, top));
   return StatusOf(report.comparison);
 }

@@ -1,4 +1,4 @@
-// What `info DUMP --select`, `--passes` and `--diff` print.
+// What the options of `info` print.
 #pragma once
 
 #include <string>
@@ -14,8 +14,9 @@ namespace hloscope::app {
 Result<std::string> SelectionText(const std::string& path, const std::string& selection,
                                   const Context& context);
 
-// Registers, memory and SASS of a kernel, made by CUDA's tools; `selection` is [MODULE:]kernel=NAME.
-// Fails where there is no such kernel, nothing to make it of, or no tool, saying what helps.
+// Registers, memory and SASS of a kernel, made by CUDA's tools; `selection` is
+// [MODULE:]kernel=NAME. Fails where there is no such kernel, nothing to make it of, or no tool,
+// saying what helps.
 Result<std::string> SassText(const std::string& path, const std::string& selection,
                              const Context& context);
 
@@ -31,5 +32,17 @@ Result<std::string> PassesText(const std::string& path, const PassesRequest& req
 // What the pass before a stage changed, as an aligned diff; `stage` is [MODULE:]STAGE.
 Result<std::string> PassDiffText(const std::string& path, const std::string& stage,
                                  const Context& context);
+
+// Where the time of compilations went: of a dump, or of a log.
+Result<std::string> CompileTimeText(const std::string& path, const std::string& module,
+                                    const Context& context);
+
+// What the autotuner chose, of a dump or of a file of records; `pin` is where the records go that
+// fix the choices, empty: nowhere.
+struct AutotuningRequest {
+  std::string module, pin;
+};
+Result<std::string> AutotuningText(const std::string& path, const AutotuningRequest& request,
+                                   const Context& context);
 
 }  // namespace hloscope::app

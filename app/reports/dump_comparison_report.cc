@@ -9,6 +9,7 @@
 #include <span>
 
 #include "app/command.h"
+#include "app/reports/choice_differences.h"
 #include "app/reports/dump_report.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
@@ -238,6 +239,7 @@ class DumpComparisonWriter {
     for (const debug::DumpNote& note : comparison_.notes) json_.Value(NoteText(comparison_, note));
     json_.EndArray();
     if (report_.fusion) WriteFusion(*report_.fusion, json_);
+    if (dumps == 2) WriteChoiceDifferences(report_.choices, json_.Key("autotuning"));
     json_.EndObject();
     return out_ + "\n";
   }
@@ -324,6 +326,7 @@ std::string DumpComparisonText(const DumpComparisonReport& report, size_t top) {
   out += MetadataText(comparison, labels, top);
   for (const debug::DumpNote& note : comparison.notes)
     out += "  note: " + NoteText(comparison, note) + "\n";
+  out += ChoiceDifferencesText(report.choices);
   if (report.fusion) out += FusionReportText(*report.fusion, top);
   return out;
 }

@@ -163,6 +163,17 @@ class JsonKeys(FolderTest):
 
     def test_info_selections(self):
         self.case('info --passes', 'info', '--passes', SOFTMAX, status=0)
+        os.makedirs(self.path('dump'))
+        self.path('dump/module_0001.m.before_optimizations.txt', MODULE)
+        self.path('dump/module_0001.m.0001.p.after_q.before_r.txt', MODULE)
+        self.path('dump/module_0001.m.cpu_after_optimizations.txt', MODULE)
+        self.path('dump/module_0001.metadata.textproto', 'pass_metadata { pass_name: "q" pipeline_name: "p" start_timestamp_usec: 1 '
+                  'end_timestamp_usec: 2 }')
+        self.case('info --compile-time', 'info', '--compile-time', self.path('dump'), status=0)
+        records = ('results { device: "d" hlo: "h" result { run_time { nanos: 1 } triton { block_m: 16 } } version: 7 }\n'
+                   'logs { results { run_time { nanos: 2 } gemm { algorithm: 1 } } results { run_time { nanos: 3 } gemm { algorithm: 2 } } }\n')
+        self.case('info --autotuning', 'info', '--autotuning', self.path('records.txt', records), status=0)
+        self.case('info --autotuning', 'info', '--autotuning', ATTENTION, status=0)
         self.case('info --diff', 'info', '--diff', '0010', SOFTMAX, status=0)
         for dump, what in ((SOFTMAX, 'log.4'), (ATTENTION, 'fusion.31'), (MLP, 'dot.1')):
             self.case('info --select INSTRUCTION', 'info', '--select', what, dump)
@@ -171,6 +182,15 @@ class JsonKeys(FolderTest):
         self.case('info --select buffer=', 'info', '--select', 'buffer=1', SOFTMAX)
         self.case('info --select line=', 'info', '--select', 'line=make_samples.py:121', SOFTMAX)
         self.case('info --select: nothing found', 'info', '--select', 'nothing', SOFTMAX, status=2)
+
+    def test_why(self):
+        done = subprocess.run([HLOSCOPE, 'compile', self.module, '--dump', self.path('own')], capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.case('why --not-fused', 'why', self.path('own'), '--not-fused', 'z', 'r', status=0)
+
+    def test_lint(self):
+        self.case('lint', 'lint', os.path.join(TESTS, 'lint', 'lost-cast.bad.hlo'), status=0)
+        self.case('lint --rules', 'lint', '--rules', status=0)
 
     def test_find(self):
         self.case('find', 'find', 'dot', MLP, status=0)

@@ -1,0 +1,148 @@
+// `hloscope why`: the compiler's own decisions about a fusion, or about two instructions.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "app/command.h"
+#include "app/dump_place.h"
+#include "app/fail.h"
+#include "app/output.h"
+#include "core/analysis/compilation/why_fusion.h"
+#include "core/base/json.h"
+#include "core/dump/dump_model.h"
+
+namespace hloscope::app {
+namespace {
+
+using analysis::FusionAnswer;
+
+class WhyCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    return {{.name = "path",
+             .target = &path_,
+             .help = "a dump directory, or a module file in one",
+             .value = "DUMP",
+             .required = true},
+            {.name = "names",
+             .target = &names_,
+             .help = "a fusion; with --not-fused a producer and its user",
+             .value = "INSTR",
+             .required = true},
+            {.name = "--not-fused",
+             .target = &not_fused_,
+             .help = "why the first of two instructions is not fused into the second"},
+            {.name = "--module",
+             .target = &module_,
+             .help = "the module of the dump, by name or id; by default the largest",
+             .value = "MODULE"}};
+  }
+
+  int Run(const Context& context) override {
+    const size_t expected = not_fused_ ? 2 : 1;
+    if (names_.size() != expected)
+      return Fail(path_,
+                  InputError(not_fused_ ? "--not-fused takes two instructions, a producer and its "
+                                          "user"
+                                        : "one INSTR is expected",
+                             not_fused_ ? "" : "--not-fused A B asks about two")
+                      .error(),
+                  context);
+    for (std::string& name : names_) {
+      if (name.starts_with('%')) name.erase(0, 1);
+    }
+    Result<FusionAnswer> answer = Answer(context);
+    if (!answer) return Fail(path_, answer.error(), context);
+    context.json ? WriteOut(Json(*answer)) : PrintOut(Text(*answer));
+    return kGood;
+  }
+
+ private:
+  Result<FusionAnswer> Answer(const Context& context) const {
+    std::error_code error;
+    std::filesystem::path folder = path_;
+    std::string file;
+    if (!std::filesystem::is_directory(folder, error)) {
+      file = folder.filename().string();
+      folder = folder.has_parent_path() ? folder.parent_path() : ".";
+      if (!std::filesystem::exists(path_, error)) return InputError(path_ + ": no such file");
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto model,
+                              dump::DumpModel::Open(folder.string(), context.limits));
+    int32_t module = -1;
+    for (const dump::FileEntry& entry : model->files()) {
+      if (!file.empty() && entry.path == file) module = entry.module;
+    }
+    if (!file.empty() && module < 0)
+      return InputError(path_ + ": not a module of a dump", "name a dump directory");
+    if (file.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(module, FindModule(*model, module_));
+    }
+    return not_fused_ ? analysis::WhyNotFused(model, module, names_[0], names_[1])
+                      : analysis::WhyFusion(model, module, names_[0]);
+  }
+
+  std::string Text(const FusionAnswer& answer) const {
+    std::string out;
+    if (not_fused_) {
+      const std::string_view state = answer.status == "fused"       ? "fused"
+                                     : answer.status == "not_fused" ? "not fused"
+                                                                    : "not known";
+      out = fmt::format("{} and {}: {}", names_[0], names_[1], state);
+      if (answer.step != 0) out += fmt::format(" at step {}", answer.step);
+    } else {
+      out = fmt::format("{}: made by {}", names_[0], answer.made_by);
+    }
+    out += fmt::format("\n  {}\n", answer.reason);
+    for (const analysis::FusionReason& reason : answer.because) {
+      out += "  " + reason.text;
+      if (!reason.source.empty()) out += " at " + reason.source;
+      out += "\n";
+    }
+    for (const std::string& note : answer.notes) out += "  note: " + note + "\n";
+    if (answer.replay_agrees == true)
+      out += "  the steps, replayed over the module before, give exactly the fusions after\n";
+    return out;
+  }
+
+  std::string Json(const FusionAnswer& answer) const {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject().Field("file", path_).Key("instructions").BeginArray();
+    for (const std::string& name : names_) json.Value(name);
+    json.EndArray().Field("status", answer.status).Field("made_by", answer.made_by);
+    json.Key("step");
+    answer.step != 0 ? json.Value(answer.step) : json.Null();
+    json.Field("reason", answer.reason).Field("certain", answer.is_certain).Key("estimates");
+    if (answer.estimate) {
+      json.BeginObject().Field("us_fused", answer.estimate->us_fused);
+      json.Field("us_unfused", answer.estimate->us_unfused).Key("consumers").BeginArray();
+      for (const std::string& consumer : answer.estimate->consumers) json.Value(consumer);
+      json.EndArray().EndObject();
+    } else {
+      json.Null();
+    }
+    json.Key("because").BeginArray();
+    for (const analysis::FusionReason& reason : answer.because) {
+      json.BeginObject().Field("instruction", reason.producer).Field("operand", reason.consumer);
+      json.Key("axis").Null().Field("source", reason.source).Field("text", reason.text);
+      json.Field("step", reason.step).EndObject();
+    }
+    json.EndArray().Key("replay_agrees");
+    answer.replay_agrees ? json.Value(*answer.replay_agrees) : json.Null();
+    json.Key("notes").BeginArray();
+    for (const std::string& note : answer.notes) json.Value(note);
+    json.EndArray().EndObject();
+    return out + "\n";
+  }
+
+  std::string path_, module_;
+  std::vector<std::string> names_;
+  bool not_fused_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeWhyCommand() { return std::make_unique<WhyCommand>(); }
+
+}  // namespace hloscope::app

@@ -1,0 +1,217 @@
+// `info --compile-time`: where the time of compilations went, and what grew the program.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/commands/info_lineage.h"
+#include "app/dump_place.h"
+#include "core/analysis/compilation/compile_time.h"
+#include "core/base/counted.h"
+#include "core/base/json.h"
+
+namespace hloscope::app {
+namespace {
+
+using analysis::CompileTime;
+using analysis::ModuleCompileTime;
+using analysis::PassTime;
+using Us = std::optional<int64_t>;
+
+constexpr size_t kMaxPasses = 10, kMaxModules = 20;  // in the text
+
+std::string Text(const Us& us) {
+  if (!us) return "?";
+  if (*us >= 10'000'000) return fmt::format("{:.1f} s", static_cast<double>(*us) / 1e6);
+  return fmt::format("{:.1f} ms", static_cast<double>(*us) / 1e3);
+}
+
+// What is left of the total: the time between passes, and what no source names.
+Us RestOf(const ModuleCompileTime& time) {
+  if (!time.total_us) return std::nullopt;
+  return *time.total_us - time.passes_us.value_or(0) - time.autotuner_us.value_or(0) -
+         time.backend_us.value_or(0);
+}
+
+// The sum over all modules; absent where no module has it.
+Us Sum(const CompileTime& times, Us ModuleCompileTime::* field) {
+  Us sum;
+  for (const ModuleCompileTime& time : times.modules) {
+    if (time.*field) sum = sum.value_or(0) + *(time.*field);
+  }
+  return sum;
+}
+
+std::string Row(std::string_view name, const ModuleCompileTime& time) {
+  std::string out = fmt::format("  {:<40} {:>10} {:>10} {:>10} {:>10} {:>10}", name,
+                                Text(time.total_us), Text(time.passes_us), Text(time.autotuner_us),
+                                Text(time.backend_us), Text(RestOf(time)));
+  if (time.instructions_before && time.instructions_after)
+    out += fmt::format("  {} → {}", *time.instructions_before, *time.instructions_after);
+  return out + "\n";
+}
+
+std::string PassLine(const PassTime& pass) {
+  std::string out = fmt::format("    {:<40} {:>10}  {:<9} {}", pass.pass, Text(pass.self_us),
+                                Counted(pass.runs, "run"), pass.pipeline);
+  if (pass.is_autotuner) out += " (autotuner)";
+  if (pass.instructions_before && pass.instructions_before != pass.instructions_after)
+    out +=
+        fmt::format("; instructions {} → {}", *pass.instructions_before, *pass.instructions_after);
+  if (!pass.source.empty()) out += ", most at " + pass.source;
+  return out + "\n";
+}
+
+std::string ModuleText(const ModuleCompileTime& time) {
+  std::string out =
+      fmt::format("{}{}\n", time.name, time.measured_by.empty() ? "" : ", by " + time.measured_by);
+  const auto grows = [](const PassTime& pass) {
+    return pass.instructions_before && *pass.instructions_after > *pass.instructions_before;
+  };
+  size_t shown = 0, left = 0;
+  for (const PassTime& pass : time.passes) {
+    if (pass.self_us.value_or(0) <= 0 && !grows(pass)) continue;
+    if (++shown > kMaxPasses && pass.source.empty()) {
+      ++left;
+      continue;
+    }
+    out += PassLine(pass);
+  }
+  if (left != 0)
+    out += fmt::format("    … {} (--json lists all)\n", Counted(left, "more pass", "more passes"));
+  if (time.llvm_us || time.mlir_us)
+    out += fmt::format("    LLVM {}, MLIR {}\n", Text(time.llvm_us), Text(time.mlir_us));
+  for (const analysis::SourceGrowth& line : time.largest)
+    out += fmt::format("    {}: {} in the module as it was given\n", line.source,
+                       Counted(line.before, "instruction"));
+  for (const analysis::SourceGrowth& line : time.growth)
+    out += fmt::format("    {}: {} → {}\n", line.source, Counted(line.before, "instruction"),
+                       line.after);
+  for (const std::string& note : time.notes) out += "    note: " + note + "\n";
+  return out;
+}
+
+std::string TextOf(const CompileTime& times) {
+  std::string out = fmt::format("  {:<40} {:>10} {:>10} {:>10} {:>10} {:>10}  instructions\n",
+                                "module", "total", "passes", "autotuner", "backend", "rest");
+  ModuleCompileTime all;
+  for (const auto field : {&ModuleCompileTime::total_us, &ModuleCompileTime::passes_us,
+                           &ModuleCompileTime::autotuner_us, &ModuleCompileTime::backend_us})
+    all.*field = Sum(times, field);
+  const size_t shown = std::min(times.modules.size(), kMaxModules);
+  for (size_t k = 0; k < shown; ++k) out += Row(times.modules[k].name, times.modules[k]);
+  if (shown < times.modules.size())
+    out += fmt::format("  … {} (--json lists all)\n",
+                       Counted(times.modules.size() - shown, "more module"));
+  if (times.modules.size() > 1) out += Row("all", all);
+  for (size_t k = 0; k < shown; ++k) out += ModuleText(times.modules[k]);
+  for (const dump::MissingPiece& piece : times.missing) out += "  " + piece.ToString() + "\n";
+  return out;
+}
+
+void Ms(JsonWriter& json, std::string_view key, const Us& us) {
+  json.Key(key);
+  us ? json.Value(static_cast<double>(*us) / 1e3) : json.Null();
+}
+void Number(JsonWriter& json, std::string_view key, const Us& number) {
+  json.Key(key);
+  number ? json.Value(*number) : json.Null();
+}
+void TextOrNull(JsonWriter& json, std::string_view key, const std::string& text) {
+  json.Key(key);
+  text.empty() ? json.Null() : json.Value(text);
+}
+
+void WriteLines(JsonWriter& json, std::string_view key,
+                const std::vector<analysis::SourceGrowth>& lines) {
+  json.Key(key).BeginArray();
+  for (const analysis::SourceGrowth& line : lines) {
+    json.BeginObject().Field("source", line.source).Field("before", line.before);
+    json.Field("after", line.after).EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteModule(JsonWriter& json, const ModuleCompileTime& time) {
+  json.BeginObject().Field("module", time.name);
+  TextOrNull(json, "measured_by", time.measured_by);
+  Ms(json, "total_ms", time.total_us);
+  Ms(json, "passes_ms", time.passes_us);
+  Ms(json, "autotuner_ms", time.autotuner_us);
+  Ms(json, "backend_ms", time.backend_us);
+  Ms(json, "llvm_ms", time.llvm_us);
+  Ms(json, "mlir_ms", time.mlir_us);
+  Ms(json, "rest_ms", RestOf(time));
+  Ms(json, "span_ms", time.span_us);
+  Ms(json, "between_ms", time.between_us);
+  Number(json, "instructions_before", time.instructions_before);
+  Number(json, "instructions_after", time.instructions_after);
+  json.Key("slowest").BeginArray();
+  for (const PassTime& pass : time.passes) {
+    json.BeginObject().Field("pass", pass.pass).Field("pipeline", pass.pipeline);
+    json.Field("runs", pass.runs);
+    Ms(json, "ms", pass.self_us);
+    Number(json, "instructions_before", pass.instructions_before);
+    Number(json, "instructions_after", pass.instructions_after);
+    TextOrNull(json, "source", pass.source);
+    json.Field("autotuner", pass.is_autotuner).EndObject();
+  }
+  json.EndArray();
+  WriteLines(json, "growth", time.growth);
+  WriteLines(json, "largest_lines", time.largest);
+  json.Key("notes").BeginArray();
+  for (const std::string& note : time.notes) json.Value(note);
+  json.EndArray().EndObject();
+}
+
+std::string JsonOf(const std::string& path, const CompileTime& times) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject().Field("file", path);
+  Ms(json, "total_ms", Sum(times, &ModuleCompileTime::total_us));
+  Ms(json, "passes_ms", Sum(times, &ModuleCompileTime::passes_us));
+  Ms(json, "autotuner_ms", Sum(times, &ModuleCompileTime::autotuner_us));
+  Ms(json, "backend_ms", Sum(times, &ModuleCompileTime::backend_us));
+  json.Key("modules").BeginArray();
+  for (const ModuleCompileTime& time : times.modules) WriteModule(json, time);
+  json.EndArray().Key("missing").BeginArray();
+  for (const dump::MissingPiece& piece : times.missing)
+    json.BeginObject()
+        .Field("what", piece.what)
+        .Field("why", piece.why)
+        .Field("flag", piece.flag)
+        .EndObject();
+  json.EndArray().EndObject();
+  return out + "\n";
+}
+
+}  // namespace
+
+Result<std::string> CompileTimeText(const std::string& path, const std::string& module,
+                                    const Context& context) {
+  std::error_code error;
+  CompileTime times;
+  if (std::filesystem::is_directory(path, error)) {
+    dump::OpenOptions options;
+    options.jobs = static_cast<int>(context.jobs);
+    options.count_stages = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits, options));
+    int32_t only = -1;
+    if (!module.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(only, FindModule(*model, module));
+    }
+    times = analysis::CompileTimeOf(*model, only);
+  } else {
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, context.limits));
+    times = analysis::CompileTimeOfLog(file.bytes(), path);
+    if (times.modules.empty())
+      return InputError(path +
+                            ": no times of a compilation: expected a dump directory or a log "
+                            "with timer lines",
+                        "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_VMODULE=hlo_pass_pipeline=1,cpu_compiler=1,"
+                        "gpu_compiler=1 makes XLA log them");
+  }
+  return context.json ? JsonOf(path, times) : TextOf(times);
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,383 @@
+// The figures of each module: measured times from the best source, growth from the dumped stages.
+#include "core/analysis/compilation/compile_time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/counted.h"
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/source_line.h"
+#include "core/hlo/analysis/users.h"
+
+namespace hloscope::analysis {
+namespace {
+
+using dump::DumpModel;
+using dump::FileRole;
+
+constexpr size_t kMaxSources = 8;          // lines that grew, of a module
+constexpr int64_t kMinLargeLine = 20;      // instructions
+constexpr size_t kMaxPassesWithLines = 5;  // passes whose source lines are looked for
+
+constexpr std::string_view kLogVariables =
+    "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_VMODULE=hlo_pass_pipeline=1,cpu_compiler=1,gpu_compiler=1,"
+    "ir_compiler=2,fusion_compiler=2";
+
+// Names of passes as they are in those of files.
+std::string FileName(std::string_view name) {
+  std::string out(name);
+  for (char& c : out) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '-' || c == '.';
+    if (!plain) c = '_';
+  }
+  return out;
+}
+
+std::optional<int64_t> InstructionsAt(const DumpModel& model, int32_t module, int32_t stage) {
+  const int32_t file = model.ModuleFile(module, stage);
+  if (file < 0) return std::nullopt;
+  if (const dump::StageCounts* counts = model.StageCountsOf(file)) return counts->instructions;
+  const auto read = model.Module(module, stage);
+  if (!read) return std::nullopt;
+  return static_cast<int64_t>((*read)->instructions().size());
+}
+
+// By instruction: its source line, or that of what uses it or calls its computation, since passes
+// give what they add no line; empty of parameters and constants without one.
+std::vector<std::string> LinesOf(const hlo::Module& m) {
+  const hlo::CallGraph& calls = hlo::CallGraphOf(m);
+  const hlo::UserIndex& users = hlo::UsersOf(m);
+  std::vector<std::string> lines(m.instructions().size());
+  for (const hlo::ComputationId c : calls.callers_first()) {
+    const hlo::InstructionId caller = calls.FirstCaller(c);
+    for (uint32_t k = m[c].instruction_count; k-- > 0;) {
+      const hlo::InstructionId id(m[c].first_instruction + k);
+      std::string& line = lines[id.index];
+      line = hlo::ToString(hlo::SourceLineOf(m, id));
+      const hlo::Opcode opcode = m[id].opcode;
+      if (!line.empty() || opcode == hlo::Opcode::kParameter || opcode == hlo::Opcode::kConstant)
+        continue;
+      if (!users.users(id).empty()) {
+        line = lines[users.users(id).front().index];
+      } else if (caller.valid()) {
+        line = lines[caller.index];
+      }
+    }
+  }
+  return lines;
+}
+
+// Lines of the program with the instructions that both stages have of them.
+std::vector<SourceGrowth> SourcesOf(const DumpModel& model, int32_t module, int32_t before,
+                                    int32_t after) {
+  std::map<std::string, SourceGrowth> lines;
+  for (const bool is_after : {false, true}) {
+    const auto read = model.Module(module, is_after ? after : before);
+    if (!read) return {};
+    const hlo::Module& m = **read;
+    for (const std::string& line : LinesOf(m)) {
+      if (line.empty()) continue;
+      SourceGrowth& growth = lines[line];
+      ++(is_after ? growth.after : growth.before);
+    }
+  }
+  std::vector<SourceGrowth> out;
+  for (auto& [text, growth] : lines) {
+    growth.source = text;
+    out.push_back(growth);
+  }
+  return out;
+}
+
+// Those that grew, the most first.
+std::vector<SourceGrowth> Grown(std::vector<SourceGrowth> lines) {
+  std::erase_if(lines, [](const SourceGrowth& line) { return line.after <= line.before; });
+  std::ranges::stable_sort(lines, std::greater(),
+                           [](const SourceGrowth& line) { return line.after - line.before; });
+  if (lines.size() > kMaxSources) lines.resize(kMaxSources);
+  return lines;
+}
+
+// Those that had a tenth of `instructions` from the beginning, the most first.
+std::vector<SourceGrowth> Largest(std::vector<SourceGrowth> lines, int64_t instructions) {
+  std::erase_if(lines, [&](const SourceGrowth& line) {
+    return line.before < kMinLargeLine || line.before * 10 < instructions;
+  });
+  std::ranges::stable_sort(lines, std::greater(), &SourceGrowth::before);
+  return lines;
+}
+
+class Maker {
+ public:
+  explicit Maker(ModuleCompileTime& out) : out_(out) {}
+
+  void Add(std::vector<PassRun> runs) {
+    for (const PassRun& run : runs) {
+      PassTime& pass = Of(run.pass);
+      const int64_t longest = longest_[run.pass];
+      if (pass.pipeline.empty() || run.self_us > longest) {
+        pass.pipeline = run.pipeline;
+        longest_[run.pass] = run.self_us;
+      }
+      ++pass.runs;
+      pass.self_us = pass.self_us.value_or(0) + run.self_us;
+      std::optional<int64_t>& sum = pass.is_autotuner ? out_.autotuner_us : out_.passes_us;
+      sum = sum.value_or(0) + run.self_us;
+    }
+    if (runs.empty()) return;
+    out_.passes_us = out_.passes_us.value_or(0);
+    out_.autotuner_us = out_.autotuner_us.value_or(0);
+  }
+
+  void AddGrowth(const DumpModel& model) {
+    const int32_t module = out_.module;
+    const auto& stages = model.modules()[static_cast<size_t>(module)].stages;
+    int32_t before = -1, first = -1;
+    std::optional<int64_t> had;
+    for (size_t s = 0; s < stages.size(); ++s) {
+      const auto stage = static_cast<int32_t>(s);
+      const std::optional<int64_t> has = InstructionsAt(model, module, stage);
+      if (!has) continue;
+      if (before >= 0 && !stages[s].pass.empty()) AddStep(stages[s], before, stage, *had, *has);
+      if (first < 0) {
+        first = stage;
+        out_.instructions_before = has;
+      }
+      before = stage;
+      had = has;
+    }
+    const int32_t last = model.FinalStage(module);
+    if (first < 0 || last < 0 || first == last) {
+      out_.instructions_before.reset();
+      return;
+    }
+    out_.instructions_after = InstructionsAt(model, module, last);
+    const std::vector<SourceGrowth> lines = SourcesOf(model, module, first, last);
+    out_.largest = Largest(lines, *out_.instructions_before);
+    out_.growth = Grown(lines);
+    NameSources(model);
+  }
+
+  // Those that took longest first.
+  void Sort() {
+    std::ranges::stable_sort(out_.passes, [](const PassTime& a, const PassTime& b) {
+      if (a.self_us != b.self_us) return a.self_us > b.self_us;
+      return Growth(a) > Growth(b);
+    });
+  }
+
+ private:
+  static int64_t Growth(const PassTime& pass) {
+    return pass.instructions_before ? *pass.instructions_after - *pass.instructions_before
+                                    : INT64_MIN;
+  }
+  PassTime& Of(const std::string& name) {
+    const auto [at, is_new] = places_.try_emplace(FileName(name), out_.passes.size());
+    if (is_new) out_.passes.push_back({.pass = name, .is_autotuner = IsAutotunerPass(name)});
+    return out_.passes[at->second];
+  }
+  void AddStep(const dump::StageEntry& entry, int32_t before, int32_t after, int64_t had,
+               int64_t has) {
+    if (entry.pass == kPipelineStart) return;
+    PassTime& pass = Of(entry.pass);
+    if (!pass.self_us) {
+      ++pass.runs;  // all that is known of them
+      if (pass.pipeline.empty()) pass.pipeline = entry.pipeline;
+    }
+    if (pass.instructions_before && Growth(pass) >= has - had) return;
+    if (!pass.self_us) pass.pipeline = entry.pipeline;
+    pass.instructions_before = had;
+    pass.instructions_after = has;
+    pass.stage_before = before;
+    pass.stage_after = after;
+  }
+  void NameSources(const DumpModel& model) {
+    std::vector<PassTime*> grown;
+    for (PassTime& pass : out_.passes) {
+      if (pass.instructions_before && Growth(pass) > 0) grown.push_back(&pass);
+    }
+    std::ranges::stable_sort(grown, std::greater(), [](PassTime* pass) { return Growth(*pass); });
+    if (grown.size() > kMaxPassesWithLines) grown.resize(kMaxPassesWithLines);
+    for (PassTime* pass : grown) {
+      const auto lines =
+          Grown(SourcesOf(model, out_.module, pass->stage_before, pass->stage_after));
+      if (!lines.empty()) pass->source = lines.front().source;
+    }
+  }
+
+  ModuleCompileTime& out_;
+  std::map<std::string, size_t> places_;
+  std::map<std::string, int64_t> longest_;
+};
+
+// The times of a log, in the form of those of a module.
+void TakeLogged(const LoggedTimes& logged, const std::string& log, ModuleCompileTime& out) {
+  const bool has_runs = out.span_us.has_value();  // of the metadata
+  int64_t before = 0, after = 0;
+  for (size_t k = 0; k < logged.runs.size(); ++k)
+    (k < logged.runs_before_backend || !logged.passes_us ? before : after) +=
+        logged.runs[k].self_us;
+  out.measured_by += (out.measured_by.empty() ? "" : ", ") + ("timer lines of " + log);
+  if (logged.passes_us || logged.backend_us)
+    out.total_us = logged.passes_us.value_or(before) + logged.backend_us.value_or(0);
+  if (!has_runs && !logged.runs.empty()) {
+    out.between_us = logged.passes_us.value_or(before) - before;
+    out.span_us = logged.passes_us.value_or(before) + after;
+  }
+  if (logged.backend_us) out.backend_us = *logged.backend_us - after;
+  if (after != 0)
+    out.notes.push_back("passes after scheduling run inside the backend and are counted as passes");
+  out.llvm_us = logged.llvm_us;
+  out.mlir_us = logged.mlir_us;
+  if (logged.llvm_us)
+    out.notes.push_back(
+        "LLVM and MLIR times are sums over the threads that compile kernels: they may exceed the "
+        "backend's");
+  if (!out.total_us) out.total_us = logged.whole_us;
+  if (!out.total_us && out.span_us) out.total_us = out.span_us;
+}
+
+// The regular expression of the passes that were dumped; empty where it is not known.
+std::string DumpedPasses(const DumpModel& model, int32_t module) {
+  const int32_t file = model.FindFile(module, FileRole::kDebugOptions);
+  if (file < 0) return {};
+  const auto found = model.ReadFile(file, [](std::string_view text) {
+    const size_t at = text.find("xla_dump_hlo_pass_re: \"");
+    if (at == text.npos) return std::string();
+    text.remove_prefix(text.find('"', at) + 1);
+    return std::string(text.substr(0, text.find('"')));
+  });
+  return found ? *found : std::string();
+}
+
+void TakeMetadata(const DumpModel& model, int32_t module, Maker& maker, ModuleCompileTime& out) {
+  const int32_t file = model.FindFile(module, FileRole::kMetadata);
+  if (file < 0) return;
+  auto read = model.ReadFile(file, [](std::string_view text) { return ReadPassMetadata(text); });
+  if (!read) {
+    out.notes.push_back(read.error().ToString());
+    return;
+  }
+  const std::string path = model.FullPath(file);
+  if (!read->why.empty()) out.notes.push_back(fmt::format("{}: {}", path, read->why));
+  if (read->unfinished != 0)
+    out.notes.push_back(
+        fmt::format("{}: {} without times", path, Counted(read->unfinished, "record")));
+  if (read->runs.empty()) {
+    if (read->why.empty()) out.notes.push_back(path + ": no pass is recorded in it");
+    return;
+  }
+  const PassSpan span = FindSelfTimes(read->runs);
+  if (span.overlapping != 0)
+    out.notes.push_back(
+        fmt::format("{}: {} with the one before, which is cut at its end", path,
+                    Counted(span.overlapping, "record overlaps", "records overlap")));
+  out.measured_by = "pass metadata";
+  out.span_us = span.span_us;
+  out.between_us = span.between_us;
+  const bool wrote_dumps =
+      std::ranges::any_of(read->runs, [](const PassRun& run) { return !run.files.empty(); });
+  if (wrote_dumps) out.notes.push_back("the times of passes include writing the dumps after them");
+  out.notes.push_back(
+      "pass metadata ends before scheduling: scheduling, buffer assignment, code generation, LLVM "
+      "and ptxas are not in it");
+  maker.Add(std::move(read->runs));
+}
+
+void FindMissing(const DumpModel& model, const ModuleCompileTime& time, CompileTime& out) {
+  const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(time.module)];
+  auto lack = [&](std::string what, std::string why, std::string flag) {
+    for (const dump::MissingPiece& piece : out.missing) {
+      if (piece.what == what && piece.flag == flag) return;
+    }
+    out.missing.push_back(
+        {time.module, std::move(what), std::move(why), std::move(flag), entry.name});
+  };
+  if (time.passes.empty() || !time.span_us) {
+    if (entry.device == "gpu") {
+      lack("times of passes", "no pass metadata was written", "--xla_dump_module_metadata=true");
+    } else {
+      lack("times of passes",
+           "XLA:CPU writes no pass metadata, only timer lines to its log, which has to be in the "
+           "folder (hloscope record keeps it)",
+           std::string(kLogVariables));
+    }
+  }
+  if (!time.backend_us)
+    lack("times of the backend (LLVM, ptxas, Triton)", "no log with timer lines is in the folder",
+         std::string(kLogVariables));
+  const bool has_steps = std::ranges::any_of(
+      time.passes, [](const PassTime& pass) { return pass.instructions_before.has_value(); });
+  if (!has_steps)
+    lack("growth by pass", "no stages between passes were dumped", "--xla_dump_hlo_pass_re=.*");
+}
+
+}  // namespace
+
+CompileTime CompileTimeOf(const DumpModel& model, int32_t only) {
+  CompileTime out;
+  // Compilations in the logs by module, in order.
+  std::map<std::string, std::vector<std::pair<LoggedTimes, std::string>>> logged;
+  for (size_t k = 0; k < model.files().size(); ++k) {
+    if (model.files()[k].role != FileRole::kRunLog) continue;
+    auto times = model.ReadFile(static_cast<int32_t>(k),
+                                [](std::string_view text) { return ReadTimerLines(text); });
+    if (!times) continue;  // LateWarnings has it
+    for (LoggedTimes& one : *times) {
+      std::string name = one.module;
+      logged[std::move(name)].emplace_back(std::move(one), model.files()[k].path);
+    }
+  }
+  std::map<std::string, size_t> next;  // of `logged`
+  for (size_t m = 0; m < model.modules().size(); ++m) {
+    const dump::ModuleEntry& entry = model.modules()[m];
+    const auto compilations = logged.find(entry.name);
+    const LoggedTimes* log = nullptr;
+    std::string log_name;
+    if (compilations != logged.end() && next[entry.name] < compilations->second.size()) {
+      const auto& found = compilations->second[next[entry.name]++];
+      log = &found.first;
+      log_name = found.second;
+    }
+    if (only >= 0 && static_cast<size_t>(only) != m) continue;
+    ModuleCompileTime time{.module = static_cast<int32_t>(m), .name = entry.name};
+    if (entry.id >= 0) time.name = fmt::format("module_{:04}.{}", entry.id, entry.name);
+    Maker maker(time);
+    TakeMetadata(model, time.module, maker, time);
+    if (log != nullptr) {
+      if (!time.span_us) maker.Add(log->runs);
+      TakeLogged(*log, log_name, time);
+    } else if (time.span_us) {
+      time.total_us = time.span_us;
+    }
+    maker.AddGrowth(model);
+    maker.Sort();
+    const std::string regex = DumpedPasses(model, time.module);
+    if (!regex.empty() && regex != ".*")
+      time.notes.push_back(fmt::format(
+          "only passes that match `{}` were dumped: growth is that since the stage before", regex));
+    FindMissing(model, time, out);
+    out.modules.push_back(std::move(time));
+  }
+  std::ranges::stable_sort(out.modules, std::greater(), &ModuleCompileTime::total_us);
+  return out;
+}
+
+CompileTime CompileTimeOfLog(std::string_view log, const std::string& name) {
+  CompileTime out;
+  for (LoggedTimes& logged : ReadTimerLines(log)) {
+    ModuleCompileTime time{.name = logged.module};
+    Maker maker(time);
+    maker.Add(logged.runs);
+    TakeLogged(logged, name, time);
+    maker.Sort();
+    if (time.total_us || !time.passes.empty()) out.modules.push_back(std::move(time));
+  }
+  std::ranges::stable_sort(out.modules, std::greater(), &ModuleCompileTime::total_us);
+  return out;
+}
+
+}  // namespace hloscope::analysis

@@ -1,0 +1,96 @@
+// CompileTime: where the time of a compilation went, by module, from whatever measured it: the pass
+// metadata of XLA:GPU and the timer lines of logs; and how much each pass grew the program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dump/dump_model.h"
+
+namespace hloscope::analysis {
+
+// One run of a pass or, where `pass` is kPipelineStart, the start of a pipeline.
+inline constexpr std::string_view kPipelineStart = "pipeline-start";
+struct PassRun {
+  std::string pass = {}, pipeline = {};
+  int64_t start_us = 0, end_us = 0;
+  int64_t self_us = 0;                  // without the passes that ran in it
+  bool is_changed = false;              // as the source says
+  std::vector<std::string> files = {};  // written after it, without their folders
+};
+
+// Self times of `runs`, which are in order of start: a run is in the nearest one around it that is
+// called as its pipeline. Runs that overlap are cut at the end of the one before and counted in
+// `overlapping`. The self times and `between_us` sum to the span.
+struct PassSpan {
+  int64_t span_us = 0;     // from the first start to the last end
+  int64_t between_us = 0;  // outside of all runs: the verifier, invariant checks
+  int64_t overlapping = 0;
+};
+PassSpan FindSelfTimes(std::vector<PassRun>& runs);
+
+// The runs of a metadata.textproto; `why` says where its text breaks off, empty if it does not.
+struct PassMetadata {
+  std::vector<PassRun> runs = {};
+  int64_t unfinished = 0;  // runs without an end: the compilation stopped in them
+  std::string why = {};
+};
+PassMetadata ReadPassMetadata(std::string_view text);
+
+// What timer lines of a log say of one module.
+struct LoggedTimes {
+  std::string module = {};
+  std::vector<PassRun> runs = {};
+  std::optional<int64_t> passes_us = {}, backend_us = {}, llvm_us = {}, mlir_us = {};
+  size_t runs_before_backend = 0;        // of `runs`, where passes_us is known
+  std::optional<int64_t> whole_us = {};  // as the framework or XLA's alarm says
+};
+// In order of compilation, several of a module that was compiled several times.
+std::vector<LoggedTimes> ReadTimerLines(std::string_view log);
+
+// All runs of one pass.
+struct PassTime {
+  std::string pass = {}, pipeline = {};  // the pipeline in which it took longest
+  int64_t runs = 0;
+  std::optional<int64_t> self_us = {};  // absent: nothing measured it
+  // Of the run that added most instructions, where stages before and after it were dumped.
+  std::optional<int64_t> instructions_before = {}, instructions_after = {};
+  int32_t stage_before = -1, stage_after = -1;
+  std::string source = {};  // the line of the program of which it added most
+  bool is_autotuner = false;
+};
+bool IsAutotunerPass(std::string_view pass);
+
+// How many instructions a line of the program has before and after the compilation.
+struct SourceGrowth {
+  std::string source = {};  // "model.py:12 (attend)"
+  int64_t before = 0, after = 0;
+};
+
+struct ModuleCompileTime {
+  int32_t module = -1;           // of the dump; -1: only a log knows it
+  std::string name = {};         // "module_0001.jit_f"
+  std::string measured_by = {};  // "pass metadata", "timer lines of log.txt"; empty: nothing did
+  std::optional<int64_t> total_us = {}, span_us = {}, passes_us = {}, autotuner_us = {};
+  std::optional<int64_t> between_us = {}, backend_us = {}, llvm_us = {}, mlir_us = {};
+  std::vector<PassTime> passes = {};  // longest self time first, then largest growth
+  std::optional<int64_t> instructions_before = {},
+                         instructions_after = {};  // of the whole compilation
+  std::vector<SourceGrowth> largest = {};  // source lines with a tenth of the given module or more
+  std::vector<SourceGrowth> growth = {};  // source lines that grew from the first to the last stage
+  std::vector<std::string> notes = {};    // what the numbers leave out, and what could not be read
+};
+
+struct CompileTime {
+  std::vector<ModuleCompileTime> modules = {};
+  std::vector<dump::MissingPiece> missing = {};
+};
+// Of a dump opened with count_stages; of one module unless it is -1.
+CompileTime CompileTimeOf(const dump::DumpModel& model, int32_t only = -1);
+// Of a log alone.
+CompileTime CompileTimeOfLog(std::string_view log, const std::string& name);
+
+}  // namespace hloscope::analysis

@@ -1,0 +1,226 @@
+// Timer lines of XLA's log (TF_CPP_VMODULE=hlo_pass_pipeline=1,cpu_compiler=1,…): one for each
+// scope that ended, "TEXT time: HUMAN (N us) (cumulative: …)". The cumulative time is that of the
+// line of XLA's source over the whole process, so only N counts.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "core/analysis/compilation/compile_time.h"
+#include "core/dump/readers/line_reader.h"
+
+namespace hloscope::analysis {
+namespace {
+
+using dump::TakeWord;
+
+struct Timer {
+  std::optional<int64_t> LoggedTimes::* field;
+  std::string_view before, after;
+  bool names_module;
+};
+constexpr Timer kTimers[] = {
+#define LOG_TIMER(field, before, after, names_module) \
+  {&LoggedTimes::field, before, after, names_module},
+#include "core/analysis/compilation/log_timers.def"
+#undef LOG_TIMER
+};
+
+constexpr size_t kMaxOpen = 64;  // pipelines and passes that one thread is in
+
+// "I1129 05:31:49.108354   20495 file.cc:176] TEXT" or "2025-03-19 07:30:02.045318: I …]": the
+// thread where it is given, and the text.
+std::string_view TakePrefix(std::string_view& line) {
+  const size_t bracket = line.find("] ");
+  if (bracket == line.npos) return {};
+  const std::string_view prefix = line.substr(0, bracket);
+  if (prefix.rfind(".cc:") == prefix.npos) return {};
+  line.remove_prefix(bracket + 2);
+  const size_t last = prefix.rfind(' ');
+  if (last == prefix.npos) return {};
+  const std::string_view rest = dump::Trim(prefix.substr(0, last));
+  const std::string_view thread = rest.substr(rest.rfind(' ') + 1);
+  const bool is_number =
+      !thread.empty() && std::ranges::all_of(thread, [](char c) { return c >= '0' && c <= '9'; });
+  return is_number ? thread : std::string_view();
+}
+
+// The N of "… time: HUMAN (N us) (…": what is before " time: " is left in `text`.
+std::optional<int64_t> TakeTime(std::string_view& text) {
+  const size_t time = text.find(" time: ");
+  if (time == text.npos) return std::nullopt;
+  std::string_view rest = dump::Between(text.substr(time), "(", " us)");
+  const std::optional<int64_t> us = dump::TakeNumber(rest);
+  if (!us || !rest.empty() || *us < 0 || *us > int64_t{1} << 50) return std::nullopt;
+  text = text.substr(0, time);
+  return us;
+}
+
+// "2m12.850942799s", "19.27" (seconds), "350ms" in microseconds; absent where it is none.
+std::optional<int64_t> DurationUs(std::string_view text) {
+  double total = 0;
+  text = dump::Trim(text);
+  if (text.empty()) return std::nullopt;
+  while (!text.empty()) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || value < 0) return std::nullopt;
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    double unit = 1e6;
+    if (TakeWord(text, "ms")) {
+      unit = 1e3;
+    } else if (TakeWord(text, "us")) {
+      unit = 1;
+    } else if (TakeWord(text, "h")) {
+      unit = 3600e6;
+    } else if (TakeWord(text, "m")) {
+      unit = 60e6;
+    } else {
+      TakeWord(text, "s");
+    }
+    total += value * unit;
+  }
+  return total < 1e15 ? std::optional(std::llround(total)) : std::nullopt;
+}
+
+// What one thread is doing.
+struct Thread {
+  std::string module;
+  // Pipelines that were started and passes that are running in them, in order.
+  struct Open {
+    std::string name;
+    bool is_pass;
+    int64_t inner_us = 0;
+  };
+  std::vector<Open> open;
+};
+
+class Reader {
+ public:
+  std::vector<LoggedTimes> Read(std::string_view log) {
+    dump::LineReader lines(log);
+    for (std::string_view line; lines.Next(line);) {
+      const std::string_view thread = TakePrefix(line);
+      Line(threads_[std::string(thread)], dump::Trim(line));
+    }
+    return std::move(times_);
+  }
+
+ private:
+  void Line(Thread& thread, std::string_view text) {
+    if (TakeWord(text, "Running HLO pass pipeline on module ")) {
+      const size_t colon = text.find(": ");
+      if (colon == text.npos) return;
+      if (thread.module != text.substr(0, colon)) thread.open.clear();
+      thread.module = text.substr(0, colon);
+      // A pipeline that is no pass of another ends without a line.
+      while (!thread.open.empty() && !thread.open.back().is_pass) thread.open.pop_back();
+      thread.open.push_back({std::string(text.substr(colon + 2)), false});
+      Of(thread.module);
+    } else if (TakeWord(text, "HLO pass: ")) {
+      if (const auto us = TakeTime(text)) EndPass(thread, text, *us);
+    } else if (TakeWord(text, "HLO pass ")) {
+      // As deep as no compiler nests: lines of passes that ended may be lost.
+      if (thread.open.size() == kMaxOpen) thread.open.erase(thread.open.begin());
+      thread.open.push_back({std::string(dump::Trim(text)), true});
+    } else {
+      Other(text);
+    }
+  }
+
+  void EndPass(Thread& thread, std::string_view name, int64_t us) {
+    auto at = std::find_if(thread.open.rbegin(), thread.open.rend(), [&](const Thread::Open& open) {
+      return open.is_pass && open.name == name;
+    });
+    int64_t inner = 0;
+    if (at != thread.open.rend()) {
+      inner = at->inner_us;
+      thread.open.erase(at.base() - 1, thread.open.end());
+    }
+    PassRun run{.pass = std::string(name), .pipeline = {}};
+    for (const Thread::Open& open : thread.open) {
+      if (!open.is_pass) run.pipeline = open.name;
+    }
+    const auto outer = std::find_if(thread.open.rbegin(), thread.open.rend(),
+                                    [](const Thread::Open& open) { return open.is_pass; });
+    if (outer != thread.open.rend()) outer->inner_us += us;
+    run.end_us = us;
+    // Times are rounded line by line, so what ran inside may seem longer.
+    run.self_us = std::max<int64_t>(us - inner, 0);
+    Of(thread.module).runs.push_back(std::move(run));
+  }
+
+  void Other(std::string_view text) {
+    if (Whole(text)) return;
+    for (const Timer& timer : kTimers) {
+      std::string_view rest = text;
+      if (!TakeWord(rest, timer.before)) continue;
+      const auto us = TakeTime(rest);
+      if (!us) continue;
+      std::string module = current_;
+      if (timer.names_module) {
+        if (!rest.ends_with(timer.after)) continue;
+        module = rest.substr(0, rest.size() - timer.after.size());
+        current_ = module;
+      }
+      LoggedTimes& times = Of(module);
+      std::optional<int64_t>& field = times.*timer.field;
+      field = field.value_or(0) + *us;
+      if (timer.field == &LoggedTimes::passes_us) times.runs_before_backend = times.runs.size();
+      if (timer.field == &LoggedTimes::backend_us) latest_.erase(module);  // it is done
+      return;
+    }
+  }
+
+  // How long a compilation took as a whole: JAX's line after it, and XLA's alarm.
+  bool Whole(std::string_view text) {
+    const std::string_view alarmed = dump::Between(text, "[Compiling module ", "] Very slow");
+    if (!alarmed.empty()) {
+      alarmed_ = alarmed;
+      Last(alarmed_);
+      return true;
+    }
+    if (TakeWord(text, "The operation took ") && !alarmed_.empty()) {
+      if (const auto us = DurationUs(text)) Last(alarmed_).whole_us = us;
+      return true;
+    }
+    const size_t finished = text.find("Finished XLA compilation of ");
+    if (finished == text.npos) return false;
+    text.remove_prefix(finished);
+    std::string name(dump::Between(text, " of ", " in "));
+    // "jit(f)" is the module jit_f.
+    if (name.ends_with(')')) name.pop_back();
+    std::ranges::replace(name, '(', '_');
+    if (const auto us = DurationUs(dump::Between(text, " in ", " sec"))) Last(name).whole_us = us;
+    return true;
+  }
+
+  // Of that module the compilation that began last, whether it is done or not.
+  LoggedTimes& Last(const std::string& module) {
+    const auto at = last_.find(module);
+    return at == last_.end() ? Of(module) : times_[at->second];
+  }
+
+  // The compilation of that module that is under way.
+  LoggedTimes& Of(const std::string& module) {
+    const auto [at, is_new] = latest_.try_emplace(module, times_.size());
+    if (is_new) {
+      last_[module] = times_.size();
+      times_.push_back({.module = module});
+    }
+    return times_[at->second];
+  }
+
+  std::vector<LoggedTimes> times_;
+  std::map<std::string, size_t> latest_;  // by module, of compilations under way
+  std::map<std::string, size_t> last_;    // by module
+  std::map<std::string, Thread> threads_;
+  std::string alarmed_;  // the module of the last alarm
+  std::string current_;  // the module that a timer line named last
+};
+
+}  // namespace
+
+std::vector<LoggedTimes> ReadTimerLines(std::string_view log) { return Reader().Read(log); }
+
+}  // namespace hloscope::analysis

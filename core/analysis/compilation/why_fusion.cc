@@ -1,0 +1,379 @@
+// Answers from the steps of priority fusion and from the decisions of our own compiler.
+#include "core/analysis/compilation/why_fusion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/analysis/align/fusion_facts.h"
+#include "core/analysis/align/provenance.h"
+#include "core/analysis/compilation/fusion_replay.h"
+#include "core/base/closest_text.h"
+#include "core/base/counted.h"
+#include "core/dump/own_compilation.h"
+#include "core/hlo/analysis/find_instruction.h"
+#include "core/hlo/analysis/source_line.h"
+#include "core/hlo/text/text.h"
+
+namespace hloscope::analysis {
+namespace {
+
+using dump::DumpModel;
+using dump::FusionStep;
+using Node = FusionReplay::Node;
+using ModelPtr = std::shared_ptr<const DumpModel>;
+
+constexpr std::string_view kPriorityFusion = "priority-fusion";
+constexpr float kMinSure = 0.5F;  // of a link between stages
+
+std::string EstimateText(double us_fused, double us_unfused) {
+  return fmt::format("{:.3f} us fused, {:.3f} us apart", us_fused, us_unfused);
+}
+
+// What priority fusion wrote, carried out.
+struct Process {
+  dump::FusionProcess read;
+  std::shared_ptr<const hlo::Module> before;
+  std::unique_ptr<FusionReplay> replay;
+  int32_t stage_after = -1;
+  std::shared_ptr<const hlo::Module> with_sources;  // the stage before the pass; may be null
+  std::vector<std::string> notes;
+  std::optional<bool> agrees;
+
+  std::string SourceOf(const std::string& name) const {
+    for (const auto& module : {with_sources, before}) {
+      if (module == nullptr) continue;
+      const hlo::InstructionId id = hlo::FindInstruction(*module, name);
+      if (id.valid()) return hlo::ToString(hlo::SourceLineOf(*module, id));
+    }
+    return {};
+  }
+  // The first record of the producer that has times: later ones may be differences.
+  const FusionStep* Priority(std::string_view producer) const {
+    for (const FusionStep& step : read.steps) {
+      if (step.kind == FusionStep::Kind::kPriority && step.producer == producer) return &step;
+    }
+    return nullptr;
+  }
+};
+
+// Absent where the dump has none.
+Result<std::optional<Process>> ReadProcess(const DumpModel& model, int32_t module) {
+  const int32_t file = model.FindFile(module, dump::FileRole::kPriorityFusion);
+  if (file < 0) return std::optional<Process>();
+  Process out;
+  HLOSCOPE_ASSIGN_OR_RETURN(out.read, model.ReadFile(file, dump::ReadFusionProcess));
+  if (!out.read.why.empty())
+    out.notes.push_back(fmt::format("{}: {}", model.FullPath(file), out.read.why));
+  const hlo::ParseResult parsed = hlo::ParseText(out.read.module_before, model.limits());
+  if (!parsed.ok())
+    return InputError(model.FullPath(file) +
+                          ": the module before fusion in it cannot be read, expected HLO text in "
+                          "hlo_module_before_fusion",
+                      "the file may be cut off: dump again");
+  out.before = parsed.module;
+  out.replay = std::make_unique<FusionReplay>(*out.before, out.read.steps);
+  if (out.replay->lost() != 0)
+    out.notes.push_back(fmt::format("{} an instruction that is not in the module before",
+                                    Counted(out.replay->lost(), "step names", "steps name")));
+  const auto& stages = model.modules()[static_cast<size_t>(module)].stages;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    if (stages[s].pass == kPriorityFusion) out.stage_after = static_cast<int32_t>(s);
+  }
+  if (out.stage_after < 0) return std::optional(std::move(out));
+  if (const auto after = model.Module(module, out.stage_after)) {
+    const FusionReplay::Check check = out.replay->Against(**after);
+    out.agrees = check.ok();
+    for (const std::string& text : check.differing)
+      out.notes.push_back("the steps do not explain the module after the pass: " + text);
+  }
+  for (int32_t s = out.stage_after - 1; s >= 0 && out.with_sources == nullptr; --s) {
+    if (model.ModuleFile(module, s) < 0) continue;
+    if (const auto read = model.Module(module, s)) out.with_sources = *read;
+  }
+  return std::optional(std::move(out));
+}
+
+std::unexpected<Error> NoDecisions(const DumpModel& model, int32_t module) {
+  const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
+  if (entry.device == "cpu")
+    return UnsupportedError(
+        fmt::format("{}: XLA:CPU writes no fusion decisions into its dump", entry.name),
+        "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_VMODULE=instruction_fusion=3 makes it log them; our own "
+        "compiler writes them: hloscope compile MODULE --dump DIR");
+  return UnsupportedError(
+      fmt::format("{}: the dump has no fusion decisions (*.priority_fusion_dump.txt)", entry.name),
+      "XLA:GPU writes them with --xla_dump_hlo_pass_re=priority-fusion, or .* for all passes");
+}
+
+std::unexpected<Error> NoInstruction(const Process& process, const std::string& name) {
+  ClosestText closest(name);
+  for (const Node& node : process.replay->nodes()) {
+    closest.Offer(node.name);
+    for (const std::string& part : node.parts) closest.Offer(part);
+  }
+  return InputError(fmt::format("no instruction {} where fusion was decided", name),
+                    closest.Hint().empty() ? "names are those before the pass priority-fusion, or "
+                                             "of fusions after it"
+                                           : closest.Hint());
+}
+
+// What an instruction of the compiled module was called after the pass; the name itself where it is
+// none of it.
+std::string NameAfterPass(const ModelPtr& model, int32_t module, int32_t stage,
+                          const std::string& name) {
+  const int32_t last = model->FinalStage(module);
+  const auto compiled =
+      last < 0 ? Result<std::shared_ptr<const hlo::Module>>(nullptr) : model->Module(module, last);
+  if (stage < 0 || !compiled || *compiled == nullptr) return name;
+  const hlo::InstructionId id = hlo::FindInstruction(**compiled, name);
+  if (!id.valid()) return name;
+  const Provenance provenance(model, module);
+  ChainOptions options;
+  options.least_confidence = kMinSure;
+  const auto chain = provenance.lineage().Ancestors(last, id, options);
+  if (!chain) return name;
+  const auto after = model->Module(module, stage);
+  for (const LineageStep& step : chain->steps) {
+    // A renamed fusion may be linked to the root that is in it.
+    if (step.stage == stage && after)
+      return std::string((*after)->name(KernelInstructions(**after)[step.instruction.index]));
+  }
+  return name;
+}
+
+// The nodes that an instruction is in at the end, or the fusion of that name.
+std::vector<const Node*> NodesOf(const ModelPtr& model, int32_t module, const Process& process,
+                                 const std::string& name) {
+  std::vector<const Node*> out = process.replay->With(name);
+  if (!out.empty()) return out;
+  const Node* node = process.replay->Find(name);
+  if (node == nullptr)
+    node = process.replay->Find(NameAfterPass(model, module, process.stage_after, name));
+  if (node != nullptr) out.push_back(node);
+  return out;
+}
+
+void AddSteps(const Process& process, const Node& node, FusionAnswer& answer) {
+  for (const size_t position : node.steps) {
+    const FusionStep& step = process.read.steps[position];
+    FusionReason reason{step.producer, step.consumer, process.SourceOf(step.producer), {}, 0};
+    reason.step = static_cast<int64_t>(position) + 1;
+    reason.text = fmt::format("step {}: {} into {}", reason.step, step.producer, step.consumer);
+    if (step.fusion != step.consumer) reason.text += ", called " + step.fusion + " from then on";
+    if (const FusionStep* priority = process.Priority(step.producer))
+      reason.text += "; " + EstimateText(priority->us_fused, priority->us_unfused);
+    answer.because.push_back(std::move(reason));
+  }
+}
+
+// What the last record of a producer says, by any of the names it had.
+void ExplainRefusal(const Process& process, const Node& node, const std::string& name,
+                    const std::string& consumer, FusionAnswer& answer) {
+  std::set<std::string> names = {node.name, name};
+  const FusionStep* last = nullptr;
+  for (size_t k = 0; k < process.read.steps.size(); ++k) {
+    const FusionStep& step = process.read.steps[k];
+    if (step.kind == FusionStep::Kind::kFusion || !names.contains(step.producer)) continue;
+    last = &step;
+    answer.step = static_cast<int64_t>(k) + 1;
+  }
+  if (last == nullptr) {
+    answer.status = "unknown";
+    answer.reason = name + " was never considered as a producer: no record names it";
+    return;
+  }
+  if (last->kind == FusionStep::Kind::kIneligible) {
+    answer.reason = last->reason;
+    answer.is_certain = node.users.size() == 1;
+    if (!answer.is_certain)
+      answer.notes.push_back(fmt::format(
+          "{} is fused into all of its {} or into none: the reason is that of the first user that "
+          "refuses, which need not be {}",
+          name, Counted(node.users.size(), "user"), consumer));
+  } else {
+    const FusionStep* first = process.Priority(last->producer);
+    answer.estimate = {first->us_fused, first->us_unfused, first->consumers};
+    const bool slower = first->us_fused > first->us_unfused;
+    answer.reason = slower ? "XLA estimates that it is slower fused: " +
+                                 EstimateText(first->us_fused, first->us_unfused)
+                           : "XLA estimated a gain (" +
+                                 EstimateText(first->us_fused, first->us_unfused) +
+                                 "), and no later record says why it was not done";
+    answer.is_certain = slower;
+  }
+  FusionReason reason{last->producer, consumer, process.SourceOf(last->producer), {}, answer.step};
+  reason.text = fmt::format("step {}: {}", answer.step, answer.reason);
+  answer.because.push_back(std::move(reason));
+}
+
+Result<FusionAnswer> NotFusedByPriority(const ModelPtr& model, int32_t module,
+                                        const Process& process, const std::string& producer,
+                                        const std::string& consumer) {
+  FusionAnswer answer;
+  answer.made_by = kPriorityFusion;
+  answer.notes = process.notes;
+  answer.replay_agrees = process.agrees;
+  const auto from = NodesOf(model, module, process, producer);
+  const auto to = NodesOf(model, module, process, consumer);
+  if (from.empty()) return NoInstruction(process, producer);
+  if (to.empty()) return NoInstruction(process, consumer);
+  for (const Node* node : from) {
+    if (std::ranges::find(to, node) == to.end()) continue;
+    answer.status = "fused";
+    answer.reason = fmt::format("both are in {}", node->name);
+    AddSteps(process, *node, answer);
+    if (!answer.because.empty()) answer.step = answer.because.back().step;
+    return answer;
+  }
+  answer.status = "not_fused";
+  auto uses = [&](const Node* user, const Node* used) {
+    const auto index = static_cast<size_t>(used - process.replay->nodes().data());
+    return user->operands.contains(index);
+  };
+  for (const Node* node : from) {
+    for (const Node* user : to) {
+      if (!uses(user, node)) continue;
+      ExplainRefusal(process, *node, producer, consumer, answer);
+      return answer;
+    }
+  }
+  for (const Node* node : to) {
+    for (const Node* user : from) {
+      if (!uses(user, node)) continue;
+      answer.notes.push_back(fmt::format("{} is the producer and {} its user", consumer, producer));
+      ExplainRefusal(process, *node, consumer, producer, answer);
+      return answer;
+    }
+  }
+  answer.reason = fmt::format(
+      "neither uses the other after the other fusions, and priority fusion joins a producer with "
+      "its users only");
+  return answer;
+}
+
+// The same of our own compiler.
+void AddOwn(const std::vector<dump::FusionDecision>& decisions, FusionAnswer& answer) {
+  for (const dump::FusionDecision& decision : decisions) {
+    answer.because.push_back(
+        {decision.producer,
+         decision.consumer,
+         {},
+         fmt::format("{}: {} into {}: {}", decision.is_fused ? "fused" : "not fused",
+                     decision.producer, decision.consumer, decision.reason),
+         decision.line});
+  }
+}
+
+Result<FusionAnswer> OwnNotFused(const DumpModel& model, int32_t module,
+                                 const std::string& producer, const std::string& consumer) {
+  HLOSCOPE_ASSIGN_OR_RETURN(dump::FusionDecisions read, dump::FusionDecisionsOf(model, module));
+  FusionAnswer answer;
+  answer.made_by = "fusion";
+  answer.status = "unknown";
+  if (!read.why_no_plan.empty()) answer.notes.push_back(read.why_no_plan);
+  std::vector<dump::FusionDecision> about;
+  bool is_known = false;
+  for (const dump::FusionDecision& decision : read.decisions) {
+    is_known = is_known || decision.producer == producer || decision.consumer == producer;
+    if (decision.producer == producer && decision.consumer == consumer) about.push_back(decision);
+  }
+  if (!is_known) {
+    ClosestText closest(producer);
+    for (const dump::FusionDecision& decision : read.decisions) closest.Offer(decision.producer);
+    return InputError(
+        fmt::format("no decision is about {}", producer),
+        closest.Hint().empty() ? "names are those of the stage " + read.stage : closest.Hint());
+  }
+  AddOwn(about, answer);
+  answer.reason = "no decision is about these two: the second does not use the first";
+  if (about.empty()) return answer;
+  answer.status = about.back().is_fused ? "fused" : "not_fused";
+  answer.reason = about.back().reason;
+  answer.step = about.back().line;
+  return answer;
+}
+
+// The pass after which the instruction is a fusion for the first time.
+std::string MadeBy(const Provenance& provenance, int32_t last, hlo::InstructionId id) {
+  ChainOptions options;
+  options.least_confidence = kMinSure;
+  const auto chain = provenance.lineage().Ancestors(last, id, options);
+  if (!chain) return {};
+  int32_t first = last;
+  for (const LineageStep& step : chain->steps) {
+    const auto module = provenance.lineage().Module(step.stage);
+    if (!module) continue;
+    const hlo::InstructionId kernel = KernelInstructions(**module)[step.instruction.index];
+    if ((**module)[kernel].opcode == hlo::Opcode::kFusion) first = std::min(first, step.stage);
+  }
+  const auto& stages =
+      provenance.model().modules()[static_cast<size_t>(provenance.module())].stages;
+  return stages[static_cast<size_t>(first)].pass;
+}
+
+}  // namespace
+
+Result<FusionAnswer> WhyNotFused(const ModelPtr& model, int32_t module, const std::string& producer,
+                                 const std::string& consumer) {
+  if (dump::IsOwnCompilation(*model, module))
+    return OwnNotFused(*model, module, producer, consumer);
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto process, ReadProcess(*model, module));
+  if (!process) return NoDecisions(*model, module);
+  return NotFusedByPriority(model, module, *process, producer, consumer);
+}
+
+Result<FusionAnswer> WhyFusion(const ModelPtr& model, int32_t module, const std::string& fusion) {
+  FusionAnswer answer;
+  answer.status = "made";
+  const int32_t last = model->FinalStage(module);
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto compiled, model->Module(module, last));
+  const hlo::InstructionId id = hlo::FindInstruction(*compiled, fusion);
+  const Provenance provenance(model, module);
+  if (dump::IsOwnCompilation(*model, module)) {
+    if (!id.valid())
+      return InputError(fmt::format("no instruction {} in the compiled module", fusion),
+                        hlo::SimilarInstruction(*compiled, fusion));
+    HLOSCOPE_ASSIGN_OR_RETURN(const FusionFacts facts, FusionFactsOf(provenance, last, id));
+    answer.made_by = "fusion";
+    AddOwn(facts.decisions, answer);
+    answer.reason =
+        fmt::format("{} about what is in it", Counted(answer.because.size(), "decision"));
+    return answer;
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto process, ReadProcess(*model, module));
+  const Node* node = nullptr;
+  if (process) {
+    answer.notes = process->notes;
+    answer.replay_agrees = process->agrees;
+    node = process->replay->Find(fusion);
+    if (node == nullptr || node->steps.empty())
+      node = process->replay->Find(NameAfterPass(model, module, process->stage_after, fusion));
+  }
+  if (node != nullptr && !node->steps.empty()) {
+    answer.made_by = kPriorityFusion;
+    AddSteps(*process, *node, answer);
+    answer.step = answer.because.back().step;
+    answer.reason =
+        fmt::format("{} into {}, the last at step {}",
+                    Counted(node->steps.size(), "producer was fused", "producers were fused"),
+                    node->name, answer.step);
+    return answer;
+  }
+  if (!id.valid())
+    return InputError(fmt::format("no instruction {} in the compiled module", fusion),
+                      hlo::SimilarInstruction(*compiled, fusion));
+  if ((*compiled)[id].opcode != hlo::Opcode::kFusion)
+    return InputError(fmt::format("{} is not a fusion", fusion),
+                      "--not-fused A B asks about two instructions");
+  answer.made_by = MadeBy(provenance, last, id);
+  if (answer.made_by.empty()) return NoDecisions(*model, module);
+  answer.reason = answer.made_by == kPriorityFusion && process
+                      ? "small constants were fused into one instruction, for which priority "
+                        "fusion writes no records"
+                      : "the pass " + answer.made_by + " made it, which writes no decisions";
+  return answer;
+}
+
+}  // namespace hloscope::analysis

@@ -1,0 +1,143 @@
+// Rules about bytes that are moved or kept for no computation.
+#include <algorithm>
+
+#include "core/analysis/lint/lint_module.h"
+
+namespace hloscope::analysis {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Opcode;
+using hlo::Shape;
+
+// The dimensions of more than one element, from minor to major.
+std::vector<int64_t> Order(const Shape& shape) {
+  std::vector<int64_t> order;
+  for (size_t k = 0; k < shape.rank(); ++k) {
+    const int64_t dimension = shape.has_layout() && k < shape.layout().minor_to_major.size()
+                                  ? shape.layout().minor_to_major[k]
+                                  : static_cast<int64_t>(shape.rank() - 1 - k);
+    if (dimension >= 0 && static_cast<size_t>(dimension) < shape.rank() &&
+        shape.dimension(static_cast<size_t>(dimension)) != 1)
+      order.push_back(dimension);
+  }
+  return order;
+}
+
+// Whether a copy or transpose puts elements in another order in memory.
+bool Reorders(const hlo::Module& m, InstructionId id) {
+  const InstructionId operand = m.operands(id)[0];
+  if (!m.shape(id).IsArray() || !m.shape(operand).IsArray()) return false;
+  std::vector<int64_t> to = Order(m.shape(id));
+  if (m[id].opcode == Opcode::kTranspose) {
+    const auto dimensions = m.GetInts(m[id], AttributeKey::kDimensions);
+    for (int64_t& dimension : to) {
+      if (static_cast<size_t>(dimension) >= dimensions.size()) return false;
+      dimension = dimensions[static_cast<size_t>(dimension)];
+    }
+  }
+  return to != Order(m.shape(operand));
+}
+
+// The operand of an instruction that only reorders it: a copy, a transpose or a fusion of these;
+// invalid for others.
+InstructionId Reordered(const LintModule& module, InstructionId id) {
+  const hlo::Module& m = module.m;
+  if (m[id].operand_count != 1) return {};
+  bool reorders = false;
+  if (const hlo::ComputationId body = module.Body(id); body.valid()) {
+    bool only_moves = true;
+    module.Each(body, [&](InstructionId inner) {
+      const Opcode opcode = m[inner].opcode;
+      const bool moves = opcode == Opcode::kCopy || opcode == Opcode::kTranspose;
+      only_moves = only_moves && (moves || opcode == Opcode::kParameter ||
+                                  opcode == Opcode::kBitcast || opcode == Opcode::kReshape);
+      if (moves) reorders = reorders || Reorders(m, inner);
+    });
+    reorders = reorders && only_moves;
+  } else if (module.Is(id, Opcode::kCopy) || module.Is(id, Opcode::kTranspose)) {
+    reorders = Reorders(m, id);
+  }
+  if (!reorders || module.Bytes(id) < kLargeBytes) return {};
+  return module.ThroughBitcasts(m.operands(id)[0]);
+}
+
+std::vector<LintPlace> Reorderings(const LintModule& module, bool of_parameters) {
+  std::vector<LintPlace> out;
+  module.EachLaunched([&](InstructionId id) {
+    const InstructionId operand = Reordered(module, id);
+    if (!operand.valid()) return;
+    const bool is_parameter = module.Is(operand, Opcode::kParameter) &&
+                              module.m[operand].computation == module.m.entry_id();
+    if (is_parameter != of_parameters) return;
+    std::string cost = MiB(module.Bytes(id)) + " read and written again";
+    if (is_parameter) cost += ", parameter " + std::string(module.m.name(operand));
+    out.push_back({id, std::move(cost), 2 * module.Bytes(id)});
+  });
+  return out;
+}
+
+}  // namespace
+
+template <>
+std::vector<LintPlace> FindPlaces<LintKind::kLayoutCopy>(const LintModule& module) {
+  return Reorderings(module, false);
+}
+
+template <>
+std::vector<LintPlace> FindPlaces<LintKind::kTransposedParameter>(const LintModule& module) {
+  return Reorderings(module, true);
+}
+
+template <>
+std::vector<LintPlace> FindPlaces<LintKind::kDonation>(const LintModule& module) {
+  std::vector<LintPlace> out;
+  const auto parameters = module.m.Parameters(module.m.entry_id());
+  for (const hlo::BufferDonor& donor : module.m.header().buffer_donors) {
+    if (donor.parameter < 0 || static_cast<size_t>(donor.parameter) >= parameters.size()) continue;
+    const InstructionId id = parameters[static_cast<size_t>(donor.parameter)];
+    if (!id.valid()) continue;
+    const int64_t bytes = module.Bytes(id);
+    out.push_back({id, MiB(bytes) + " could be a result's", bytes});
+  }
+  return out;
+}
+
+template <>
+std::vector<LintPlace> FindPlaces<LintKind::kCacheCopy>(const LintModule& module) {
+  const hlo::Module& m = module.m;
+  constexpr int64_t kMinFactor = 16;  // of the array's bytes over the slice's
+  std::vector<LintPlace> out;
+  module.EachLaunched([&](InstructionId id) {
+    const InstructionId update = module.ThroughBitcasts(module.Root(id));
+    if (!module.Is(update, Opcode::kDynamicUpdateSlice) || m[update].operand_count < 2) return;
+    // The array: of a fusion what is given for its parameter.
+    InstructionId array = module.ThroughBitcasts(m.operands(update)[0]);
+    if (update != id && module.Body(id).valid()) {
+      if (!module.Is(array, Opcode::kParameter)) return;
+      const auto number = static_cast<size_t>(m.GetInt(m[array], AttributeKey::kParameterNumber));
+      if (number >= m[id].operand_count) return;
+      array = module.ThroughBitcasts(m.operands(id)[number]);
+    }
+    if (!module.Is(array, Opcode::kCopy) || Reorders(m, array)) return;
+    const int64_t bytes = module.Bytes(array), slice = module.Bytes(m.operands(update)[1]);
+    if (bytes < kLargeBytes || bytes < kMinFactor * slice) return;
+    out.push_back(
+        {id, MiB(bytes) + " copied to update " + std::to_string(slice) + " bytes", 2 * bytes});
+  });
+  return out;
+}
+
+template <>
+std::vector<LintPlace> FindPlaces<LintKind::kLargeConstant>(const LintModule& module) {
+  std::vector<LintPlace> out;
+  for (uint32_t k = 0; k < module.m.instructions().size(); ++k) {
+    const InstructionId id(k);
+    if (!module.Is(id, Opcode::kConstant) || module.Bytes(id) < kLargeBytes) continue;
+    out.push_back({id, MiB(module.Bytes(id)) + " in the program", module.Bytes(id)});
+  }
+  return out;
+}
+
+}  // namespace hloscope::analysis

@@ -1,0 +1,154 @@
+// Rules about element types.
+#include <algorithm>
+
+#include "core/analysis/lint/lint_module.h"
+
+namespace hloscope::analysis {
+namespace {
+
+using hlo::ElementType;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+ElementType TypeOf(const LintModule& module, InstructionId id) {
+  return module.m.shape(id).element_type();
+}
+
+bool IsWide(ElementType type) { return type == ElementType::kF64 || type == ElementType::kC128; }
+
+// What the instruction converts, where it does nothing else to all elements; invalid for others.
+InstructionId Converted(const LintModule& module, InstructionId id) {
+  const hlo::Module& m = module.m;
+  if (m[id].operand_count != 1 || !m.shape(id).IsArray()) return {};
+  if (module.Is(id, Opcode::kConvert)) return m.operands(id)[0];
+  const hlo::ComputationId body = module.Body(id);
+  if (!body.valid()) return {};
+  bool only_converts = true, any = false;
+  module.Each(body, [&](InstructionId inner) {
+    const Opcode opcode = m[inner].opcode;
+    any = any || opcode == Opcode::kConvert;
+    only_converts = only_converts && (opcode == Opcode::kConvert || opcode == Opcode::kParameter ||
+                                      opcode == Opcode::kBitcast);
+  });
+  return any && only_converts ? m.operands(id)[0] : InstructionId();
+}
+
+bool Reduces(const LintModule& module, InstructionId id) {
+  if (module.Is(id, Opcode::kReduce)) return true;
+  const hlo::ComputationId body = module.Body(id);
+  if (!body.valid()) return false;
+  bool reduces = false;
+  module.Each(body,
+              [&](InstructionId inner) { reduces = reduces || module.Is(inner, Opcode::kReduce); });
+  return reduces;
+}
+
+// Whether the operand of a product comes of 8-bit floats, through nothing but conversions.
+bool IsConvertedF8(const LintModule& module, InstructionId id) {
+  bool converts = false;
+  for (int k = 0; k < kMaxChain; ++k) {
+    const Opcode opcode = module.m[id].opcode;
+    const ElementType type = TypeOf(module, id);
+    if (hlo::IsFloat(type) && hlo::BitWidth(type) == 8) return converts;
+    const bool goes_on = opcode == Opcode::kConvert || opcode == Opcode::kBitcast ||
+                         opcode == Opcode::kReshape || opcode == Opcode::kTranspose ||
+                         opcode == Opcode::kCopy;
+    if (!goes_on || module.m[id].operand_count == 0) return false;
+    converts = converts || opcode == Opcode::kConvert;
+    id = module.m.operands(id)[0];
+  }
+  return false;
+}
+
+}  // namespace
+
+template <>
+std::vector<LintPlace> FindPlaces<LintKind::kUpcastReduce>(const LintModule& module) {
+  std::vector<LintPlace> out;
+  module.EachLaunched([&](InstructionId id) {
+    const InstructionId from = Converted(module, id);
+    if (!from.valid() || module.Bytes(id) < kLargeBytes) return;
+    const ElementType narrow = TypeOf(module, from), wide = TypeOf(module, id);
+    if (!hlo::IsFloat(narrow) || !hlo::IsFloat(wide) || hlo::BitWidth(narrow) > 16 ||
+        hlo::BitWidth(wide) <= hlo::BitWidth(narrow))
+      return;
+    const auto users = module.users.users(id);
+    if (users.empty() ||
+        !std::ranges::all_of(users, [&](InstructionId user) { return Reduces(module, user); }))
+      return;
+    out.push_back({id,
+                   MiB(module.Bytes(id)) + " written and read in place of " +
+                       MiB(module.Bytes(from)) + " read",
+                   2 * module.Bytes(id) - module.Bytes(from)});
+  });
+  return out;
+}
+
+template <>
+std::vector<LintPlace> FindPlaces<LintKind::kLostCast>(const LintModule& module) {
+  const hlo::Module& m = module.m;
+  std::vector<LintPlace> out;
+  for (uint32_t k = 0; k < m.instructions().size(); ++k) {
+    const InstructionId id(k);
+    if (!module.Is(id, Opcode::kConvert)) continue;
+    const InstructionId middle = m.operands(id)[0];
+    if (!module.Is(middle, Opcode::kConvert)) continue;
+    const ElementType from = TypeOf(module, m.operands(middle)[0]), narrow = TypeOf(module, middle),
+                      to = TypeOf(module, id);
+    const bool lost = from == to && hlo::IsFloat(from) && hlo::IsFloat(narrow) &&
+                      hlo::BitWidth(narrow) < hlo::BitWidth(from);
+    if (!lost) continue;
+    out.push_back({id,
+                   std::string(hlo::ToString(from)) + " is not rounded to " +
+                       std::string(hlo::ToString(narrow)),
+                   0});
+  }
+  return out;
+}
+
+template <>
+std::vector<LintPlace> FindPlaces<LintKind::kMissedF8>(const LintModule& module) {
+  const hlo::Module& m = module.m;
+  std::vector<LintPlace> out;
+  if (!module.on_gpu()) return out;  // XLA:CPU has no products of 8-bit floats
+  for (uint32_t k = 0; k < m.instructions().size(); ++k) {
+    const InstructionId id(k);
+    if (!module.Is(id, Opcode::kDot)) continue;
+    const auto operands = m.operands(id);
+    const bool missed = std::ranges::all_of(
+        operands, [&](InstructionId operand) { return IsConvertedF8(module, operand); });
+    if (!missed) continue;
+    int64_t bytes = 0;
+    for (const InstructionId operand : operands) bytes += module.Bytes(operand);
+    out.push_back({id, "operands of " + MiB(bytes) + " after the conversion", bytes});
+  }
+  return out;
+}
+
+template <>
+std::vector<LintPlace> FindPlaces<LintKind::kF64>(const LintModule& module) {
+  const hlo::Module& m = module.m;
+  std::vector<LintPlace> out;
+  for (const InstructionId id : m.Parameters(m.entry_id())) {
+    if (!id.valid()) continue;
+    for (const hlo::Shape* leaf : m.shape(id).LeafShapes()) {
+      if (IsWide(leaf->element_type())) return out;
+    }
+  }
+  constexpr int64_t kMinElements = 1024;
+  for (uint32_t k = 0; k < m.instructions().size(); ++k) {
+    const InstructionId id(k);
+    const hlo::Shape& shape = m.shape(id);
+    const Opcode opcode = m[id].opcode;
+    const bool computes = opcode != Opcode::kParameter && opcode != Opcode::kConstant &&
+                          opcode != Opcode::kBroadcast && opcode != Opcode::kGetTupleElement;
+    if (!shape.IsArray() || !IsWide(shape.element_type()) || !computes) continue;
+    if (shape.ElementCount().value_or(0) < kMinElements) continue;
+    out.push_back(
+        {id, MiB(module.Bytes(id)) + " of " + std::string(hlo::ToString(shape.element_type())),
+         module.Bytes(id) / 2});
+  }
+  return out;
+}
+
+}  // namespace hloscope::analysis

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""`info --compile-time` of dumps and logs whose times are known: compile_time_test.py HLOSCOPE."""
+import json
+import os
+import random
+import subprocess
+import sys
+import unittest
+
+from command_tests import FolderTest
+
+HLOSCOPE = os.path.abspath(sys.argv[1])
+
+STAGE = 'HloModule m\n\nENTRY e {{\n  p = f32[4]{{0}} parameter(0)\n{}  ROOT r = f32[4]{{0}} add({}, p)\n}}\n'
+
+
+def stage(lines):
+    """A module with `lines[k]` instructions of line k of a program."""
+    text, last = '', 'p'
+    for line, count in sorted(lines.items()):
+        for k in range(count):
+            text += f'  n{line}_{k} = f32[4]{{0}} add({last}, p), metadata={{op_name="x" source_file="model.py" source_line={line}}}\n'
+            last = f'n{line}_{k}'
+    return STAGE.format(text, last)
+
+
+class Pipelines:
+    """Random passes in pipelines in passes, with the time that each takes by itself."""
+
+    def __init__(self, seed):
+        self.random, self.now, self.records, self.own = random.Random(seed), 1_700_000_000_000_000, [], {}
+        self.between, self.start = 0, self.now
+        for k in range(self.random.randint(1, 4)):
+            self.pipeline(f'pipeline{k}', 0, True)
+
+    def spend(self, name, most=50):
+        us = self.random.choice((0, 0, 1, self.random.randint(0, most)))
+        self.now += us
+        if name:
+            self.own[name] = self.own.get(name, 0) + us
+        return us
+
+    def pipeline(self, name, depth, outside, owner=None):
+        for k in range(self.random.randint(1, 5)):
+            # Between passes: of the pass around them, or of none.
+            us = self.spend(owner) if self.records else 0
+            self.between += us if owner is None else 0
+            if k == 0:
+                self.run('pipeline-start', name, depth, inner=False)
+            else:
+                self.run(f'pass{self.random.randint(0, 6)}', name, depth, inner=depth < 3 and self.random.random() < 0.2)
+
+    def run(self, name, pipeline, depth, inner):
+        unique = f'{name}-of-{len(self.records)}' if inner else name
+        record = {'name': unique, 'pipeline': pipeline, 'start': self.now}
+        self.records.append(record)
+        self.spend(unique)
+        if inner:
+            self.pipeline(unique, depth + 1, False, owner=unique)
+            self.spend(unique)
+        record['end'] = self.now
+
+    def text(self):
+        out = 'canonical_module_id: 3\n'
+        for k, r in enumerate(self.records):
+            out += (f'pass_metadata {{\n  pass_id: {k + 1}\n  pass_name: "{r["name"]}"\n  pipeline_name: "{r["pipeline"]}"\n  module_id: 3\n'
+                    f'  start_timestamp_usec: {r["start"]}\n  end_timestamp_usec: {r["end"]}\n}}\n')
+        return out
+
+
+class CompileTime(FolderTest):
+    def times(self, path, status=0):
+        done = subprocess.run([HLOSCOPE, 'info', '--json', '--compile-time', path], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, status, done.stderr)
+        text = subprocess.run([HLOSCOPE, 'info', '--compile-time', path], capture_output=True, text=True, timeout=60)
+        self.assertEqual(text.returncode, status)
+        return json.loads(done.stdout)
+
+    def dump(self, files):
+        os.makedirs(self.path('dump'), exist_ok=True)
+        for name, text in files.items():
+            self.path(os.path.join('dump', name), text)
+        return self.path('dump')
+
+    def metadata(self, text, **stages):
+        return self.dump({'module_0003.m.before_optimizations.txt': stage({1: 3}), 'module_0003.metadata.textproto': text})
+
+    def test_self_times_sum_to_the_span(self):
+        for seed in range(60):
+            passes = Pipelines(seed)
+            module, = self.times(self.metadata(passes.text()))['modules']
+            us = {p['pass']: round(p['ms'] * 1000) for p in module['slowest']}
+            self.assertEqual(us, {name: passes.own.get(name, 0) for name in us}, seed)
+            self.assertEqual(set(us), {r['name'] for r in passes.records})
+            span = passes.records and max(r['end'] for r in passes.records) - passes.start
+            self.assertEqual(round(module['span_ms'] * 1000), span, seed)
+            self.assertEqual(sum(us.values()) + round(module['between_ms'] * 1000), span, seed)
+            self.assertEqual(round(module['between_ms'] * 1000), passes.between, seed)
+            self.assertIsNone(module['backend_ms'])
+
+    def test_records_that_overlap_or_break_off(self):
+        text = ('pass_metadata { pass_name: "a" pipeline_name: "p" start_timestamp_usec: 10 end_timestamp_usec: 30 }\n'
+                'pass_metadata { pass_name: "autotuner" pipeline_name: "p" start_timestamp_usec: 20 end_timestamp_usec: 50 }\n'
+                'pass_metadata { pass_name: "c" pipeline_name: "p" start_timestamp_usec: 60 }\n'
+                'pass_metadata { pass_name: "d" pipeline_name: "p" start_timesta')
+        module, = self.times(self.metadata(text))['modules']
+        self.assertEqual((module['span_ms'], module['passes_ms'], module['autotuner_ms'], module['between_ms']), (0.04, 0.02, 0.02, 0))
+        notes = '\n'.join(module['notes'])
+        for part in ('line 4', '1 record overlaps', '2 records without times'):
+            self.assertIn(part, notes)
+
+    def test_growth_names_pass_and_line(self):
+        dump = self.dump({
+            'module_0003.m.before_optimizations.txt': stage({1: 3, 2: 40}),
+            'module_0003.m.0001.first.after_unroller.before_dce.txt': stage({1: 63, 2: 40}),
+            'module_0003.m.0002.first.after_dce.before_algsimp.txt': stage({1: 63, 2: 30}),
+            'module_0003.m.0003.second.after_unroller.before_cse.txt': stage({1: 65, 2: 30}),
+            'module_0003.m.sm_9.0_gpu_after_optimizations.txt': stage({1: 65, 2: 30})})
+        found = self.times(dump)
+        module, = found['modules']
+        by_pass = {p['pass']: p for p in module['slowest']}
+        self.assertEqual((by_pass['unroller']['runs'], by_pass['unroller']['pipeline']), (2, 'first'))
+        self.assertEqual((by_pass['unroller']['instructions_before'], by_pass['unroller']['instructions_after']), (45, 105))
+        self.assertEqual(by_pass['unroller']['source'], 'model.py:1')
+        self.assertEqual(by_pass['dce']['source'], None)
+        self.assertIsNone(by_pass['dce']['ms'])
+        self.assertEqual(module['growth'], [{'source': 'model.py:1', 'before': 3, 'after': 65}])
+        self.assertEqual(module['largest_lines'], [{'source': 'model.py:2', 'before': 40, 'after': 30}])
+        self.assertIn('times of passes', [m['what'] for m in found['missing']])
+
+    def test_added_instructions_without_a_line_are_their_users(self):
+        bare = STAGE.format('  n = f32[4]{0} tanh(p)\n  s = f32[4]{0} sine(n), metadata={op_name="x" source_file="model.py" source_line=9}\n', 's')
+        more = bare.replace('sine(n)', 'sine(k)').replace('tanh(p)\n', 'tanh(p)\n  j = f32[4]{0} negate(n)\n  k = f32[4]{0} negate(j)\n')
+        dump = self.dump({'module_0003.m.before_optimizations.txt': bare, 'module_0003.m.0001.first.after_expander.before_dce.txt': more,
+                          'module_0003.m.sm_9.0_gpu_after_optimizations.txt': more})
+        module, = self.times(dump)['modules']
+        self.assertEqual(module['growth'], [{'source': 'model.py:9', 'before': 2, 'after': 4}])
+        self.assertEqual(module['slowest'][0]['source'], 'model.py:9')
+
+    def test_timer_lines(self):
+        head = 'I1129 05:31:49.108193   {} x.cc:176] '
+        lines = [(7, 'Running HLO pass pipeline on module jit_f: outer'), (7, '  HLO pass simplification'),
+                 (7, 'Running HLO pass pipeline on module jit_f: simplification'), (7, '  HLO pass algsimp'),
+                 (8, 'Running HLO pass pipeline on module jit_g: outer'), (8, '  HLO pass dce'),
+                 (8, 'HLO pass: dce time: 1 us (1 us) (cumulative: 9 us, max: 5 us, #called: 2)'),
+                 (7, 'HLO pass: algsimp time: 5 us (5 us) (cumulative: 5 us, max: 5 us, #called: 1)'),
+                 (7, 'HLO pass: simplification time: 9 us (9 us) (cumulative: 9 us, max: 9 us, #called: 1)'),
+                 (7, 'Running HLO passes on [jit_f] for CPU time: 20 us (20 us) (cumulative: 20 us, max: 20 us, #called: 1)'),
+                 (9, 'Compiled LLVM module: k time: 1.5 ms (1500 us) (cumulative: 3 ms, max: 2 ms, #called: 2)'),
+                 (7, 'Running HLO pass pipeline on module jit_f: late'), (7, '  HLO pass dce'),
+                 (7, 'HLO pass: dce time: 2 us (2 us) (cumulative: 9 us, max: 5 us, #called: 2)'),
+                 (7, 'Compiling [jit_f] for CPU using JIT time: 2 ms (2000 us) (cumulative: 2 ms, max: 2 ms, #called: 1)')]
+        log = self.path('stderr.log', ''.join(head.format(thread) + text + '\n' for thread, text in lines))
+        module = {m['module']: m for m in self.times(log)['modules']}['jit_f']
+        self.assertEqual({p['pass']: (p['ms'], p['pipeline']) for p in module['slowest']},
+                         {'algsimp': (0.005, 'simplification'), 'simplification': (0.004, 'outer'), 'dce': (0.002, 'late')})
+        self.assertEqual((module['total_ms'], module['passes_ms'], module['backend_ms'], module['llvm_ms'], module['rest_ms']),
+                         (2.02, 0.011, 1.998, 1.5, 0.011))
+
+    def test_a_whole_time_alone(self):
+        frame = '*' * 32 + '\n[Compiling module loop] Very slow compile? If you want to file a bug, …\n' + '*' * 32 + '\n'
+        log = self.path('slow.log', frame + '2025-03-19 07:30:14.895694: E slow_operation_alarm.cc:140] The operation took 2m12.85s\n' + frame)
+        module, = self.times(log)['modules']
+        self.assertEqual((module['module'], module['total_ms'], module['slowest']), ('loop', 132850, []))
+        log = self.path('jax.log', 'Finished XLA compilation of jit(step) in 1.25 sec\n')
+        module, = self.times(log)['modules']
+        self.assertEqual((module['module'], module['total_ms']), ('jit_step', 1250))
+        self.times(self.path('other.txt', 'nothing\n'), status=2)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])

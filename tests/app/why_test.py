@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""`why`: decisions of priority fusion and of our own compiler, replayed and explained: why_test.py HLOSCOPE."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from command_tests import FolderTest
+
+HLOSCOPE = os.path.abspath(sys.argv[1])
+
+# a -> b -> c, and a -> r (a reduction) -> d
+BEFORE = '''HloModule m
+
+add {
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] add(p, q)
+}
+
+ENTRY e {
+  x = f32[64,64]{1,0} parameter(0)
+  zero = f32[] constant(0)
+  a = f32[64,64]{1,0} negate(x), metadata={op_name="neg" source_file="model.py" source_line=3}
+  b = f32[64,64]{1,0} exponential(a)
+  c = f32[64,64]{1,0} tanh(b)
+  r = f32[64]{0} reduce(a, zero), dimensions={1}, to_apply=add
+  d = f32[64]{0} sine(r)
+  k = f32[64]{0} cosine(d)
+  ROOT t = (f32[64,64]{1,0}, f32[64]{0}, f32[64]{0}) tuple(c, d, k)
+}
+'''
+AFTER = '''HloModule m
+
+add {
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] add(p, q)
+}
+
+fused {
+  x.1 = f32[64,64]{1,0} parameter(0)
+  a.1 = f32[64,64]{1,0} negate(x.1)
+  b.1 = f32[64,64]{1,0} exponential(a.1)
+  ROOT c.1 = f32[64,64]{1,0} tanh(b.1)
+}
+
+fused.1 {
+  x.2 = f32[64,64]{1,0} parameter(0)
+  zero.1 = f32[] constant(0)
+  a.2 = f32[64,64]{1,0} negate(x.2)
+  ROOT r.1 = f32[64]{0} reduce(a.2, zero.1), dimensions={1}, to_apply=add
+}
+
+ENTRY e {
+  x = f32[64,64]{1,0} parameter(0)
+  fusion.1 = f32[64,64]{1,0} fusion(x), kind=kLoop, calls=fused
+  fusion.2 = f32[64]{0} fusion(x), kind=kInput, calls=fused.1
+  d = f32[64]{0} sine(fusion.2)
+  k = f32[64]{0} cosine(d)
+  ROOT t = (f32[64,64]{1,0}, f32[64]{0}, f32[64]{0}) tuple(fusion.1, d, k)
+}
+'''
+
+
+def step(kind, producer, **fields):
+    inner = f'    producer_name: "{producer}"\n'
+    for name, value in fields.items():
+        for one in value if isinstance(value, list) else [value]:
+            inner += f'    {name}: ' + (f'"{one}"' if isinstance(one, str) else str(one)) + '\n'
+    return f'fusion_steps {{\n  {kind} {{\n{inner}  }}\n}}\n'
+
+
+def fuse(producer, consumer, name):
+    return step('fusion', producer, fusion_name=name, consumer_name=consumer)
+
+
+STEPS = [step('update_priority', 'b', consumer_names=['c'], us_fused=1.5, us_unfused=3.25), fuse('b', 'c', 'fusion'),
+         step('update_priority', 'a', consumer_names=['fusion', 'r'], us_fused=2, us_unfused=6), fuse('a', 'fusion', 'fusion.1'),
+         fuse('a', 'r', 'fusion.2'), step('producer_ineligible', 'fusion.2', reason='the output of a reduction'),
+         step('update_priority', 'd', consumer_names=['k'], us_fused=9, us_unfused=4.5)]
+
+
+class Why(FolderTest):
+    def why(self, *arguments, status=0):
+        done = subprocess.run([HLOSCOPE, 'why', '--json', *arguments], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, status, (done.stdout, done.stderr))
+        plain = subprocess.run([HLOSCOPE, 'why', *arguments], capture_output=True, text=True, timeout=60)
+        self.assertEqual(plain.returncode, status)
+        return json.loads(done.stdout)
+
+    def dump(self, steps=STEPS, after=AFTER):
+        os.makedirs(self.path('dump'), exist_ok=True)
+        escaped = BEFORE.replace('"', '\\"').replace('\n', '\\n')
+        for name, text in (('before_optimizations.txt', BEFORE), ('0001.fusion.after_pipeline-start.before_priority-fusion.txt', BEFORE),
+                           ('0002.fusion.after_priority-fusion.before_cse.txt', after), ('sm_9.0_gpu_after_optimizations.txt', after),
+                           ('priority_fusion_dump.txt', ''.join(steps) + f'hlo_module_before_fusion: "{escaped}"\n')):
+            self.path('dump/module_0001.m.' + name, text)
+        return self.path('dump')
+
+    def test_a_fusion_in_its_order(self):
+        found = self.why(self.dump(), 'fusion.1')
+        self.assertEqual((found['status'], found['made_by'], found['replay_agrees'], found['step']), ('made', 'priority-fusion', True, 4))
+        self.assertEqual([(b['instruction'], b['operand'], b['step'], b['source']) for b in found['because']],
+                         [('b', 'c', 2, ''), ('a', 'fusion', 4, 'model.py:3')])
+        self.assertIn('1.500 us fused, 3.250 us apart', found['because'][0]['text'])
+        by_file = self.why(os.path.join(self.path('dump'), 'module_0001.m.before_optimizations.txt'), '%fusion.1')
+        self.assertEqual(by_file['because'], found['because'])
+
+    def test_why_two_are_not_fused(self):
+        dump = self.dump()
+        found = self.why(dump, '--not-fused', 'd', 'k')
+        self.assertEqual((found['status'], found['step'], found['certain']), ('not_fused', 7, True))
+        self.assertEqual(found['estimates'], {'us_fused': 9, 'us_unfused': 4.5, 'consumers': ['k']})
+        self.assertIn('slower fused', found['reason'])
+        found = self.why(dump, '--not-fused', 'r', 'd')
+        self.assertEqual((found['status'], found['reason'], found['step'], found['certain'], found['estimates']),
+                         ('not_fused', 'the output of a reduction', 6, True, None))
+        found = self.why(dump, '--not-fused', 'k', 'd')  # the other way around
+        self.assertEqual((found['step'], found['status']), (7, 'not_fused'))
+        found = self.why(dump, '--not-fused', 'a', 'r')
+        self.assertEqual((found['status'], found['reason']), ('fused', 'both are in fusion.2'))
+        found = self.why(dump, '--not-fused', 'b', 'r')
+        self.assertIn('neither uses the other', found['reason'])
+
+    def test_a_refusal_may_be_another_users(self):
+        steps = [step('producer_ineligible', 'a', reason='too many operands')]
+        found = self.why(self.dump(steps, BEFORE), '--not-fused', 'a', 'b')
+        self.assertEqual((found['reason'], found['certain']), ('too many operands', False))
+        self.assertTrue(any('2 users' in note for note in found['notes']), found['notes'])
+
+    def test_the_replay_notices_what_the_steps_do_not_explain(self):
+        for steps, after in ((STEPS[:4], AFTER), (STEPS + [fuse('d', 'k', 'fusion.3')], AFTER), (STEPS, AFTER.replace('exponential(', 'sqrt('))):
+            found = self.why(self.dump(steps, after), 'fusion.1')
+            self.assertEqual(found['replay_agrees'], False)
+            self.assertTrue(found['notes'])
+
+    def test_our_own_compiler(self):
+        module, dump = self.path('m.hlo', BEFORE), self.path('own')
+        done = subprocess.run([HLOSCOPE, 'compile', module, '--dump', dump], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = self.why(dump, '--not-fused', 'b', 'c')
+        with open(os.path.join(dump, [f for f in os.listdir(dump) if f.endswith('fusion_decisions.txt')][0]), encoding='utf-8') as file:
+            lines = file.read().splitlines()
+        line = lines[found['step'] - 1]
+        self.assertEqual(line.strip(), found['because'][0]['text'])
+        self.assertEqual(found['status'], 'fused' if line.strip().startswith('fused') else 'not_fused')
+
+    def test_errors_say_what_is_absent(self):
+        dump = self.dump()
+        self.why(dump, '--not-fused', 'nothing', 'k', status=2)
+        self.why(dump, '--not-fused', 'k', status=2)
+        self.why(dump, 'nothing', status=2)
+        os.remove(os.path.join(dump, 'module_0001.m.priority_fusion_dump.txt'))
+        done = subprocess.run([HLOSCOPE, 'why', dump, '--not-fused', 'd', 'k'], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn('--xla_dump_hlo_pass_re=priority-fusion', done.stderr)
+        self.path('dump/module_0001.m.priority_fusion_dump.txt', 'fusion_steps {\n  fusion {\n')
+        self.why(dump, '--not-fused', 'd', 'k', status=2)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
