@@ -248,9 +248,8 @@ class Teller {
 
   // "removed by algsimp"; where no pass was dumped there, "removed before STAGE".
   std::string By(std::string_view what, int32_t stage) const {
-    const dump::StageEntry& entry = entry_.stages[static_cast<size_t>(stage)];
-    const bool is_point = entry.pass.empty() || entry.pass == "pipeline-start";
-    return fmt::format("{} {} {}", what, is_point ? "before" : "by", PassName(entry).substr(0, 80));
+    return fmt::format("{} {} {}", what, IsMadeByPass(entry_, stage) ? "by" : "before",
+                       PassName(entry_, stage).substr(0, 80));
   }
   std::string NameIn(int32_t stage, InstructionId id) const {
     const Pending<hlo::Module>& module = context_.data.Module(found_.module, stage);
@@ -315,9 +314,9 @@ std::vector<SummaryLine> SummarizeStage(Context& context) {
   const dump::StageEntry& entry =
       dump.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
   if (entry.pass == "pipeline-start") {
-    lines.push_back({.text = PassName(entry)});
+    lines.push_back({.text = "start of pipeline " + entry.pipeline});
   } else if (!entry.pass.empty()) {
-    lines.push_back({.text = "after " + PassName(entry)});
+    lines.push_back({.text = "after " + entry.pass});
   }
   const Pending<hlo::Module>& read = context.data.Module(module, stage);
   if (read.ready()) {
