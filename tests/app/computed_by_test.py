@@ -2,7 +2,8 @@
 """`info --select --json` against fusion membership that this script finds in the HLO text alone: computed_by_test.py HLOSCOPE SAMPLES [DUMP…]
 
 Of every instruction of the compiled stage: one inside a fusion (or applied by what is inside) is computed by the outermost fusion, one that
-executes by itself, by itself; parameters, bitcasts, tuples and control flow by nothing."""
+executes by itself, by itself; parameters, bitcasts, tuples and control flow by nothing. XLA:CPU compiles a call that it marks as small as one
+kernel, with loops and fusions in it."""
 import glob
 import gzip
 import json
@@ -12,8 +13,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-NO_CODE = {'parameter', 'constant', 'bitcast', 'tuple', 'get-tuple-element', 'after-all', 'add-dependency', 'opt-barrier', 'domain',
-           'partition-id', 'replica-id'}
+NO_CODE = {'parameter', 'constant', 'bitcast', 'tuple', 'get-tuple-element', 'after-all', 'add-dependency', 'opt-barrier', 'domain'}
 CONTROL = {'while', 'conditional', 'call', 'async-start', 'async-update', 'async-done'}
 HEADER = re.compile(r'^(ENTRY )?%?([\w.-]+)(?: \(.*)? (?:->.*)?\{\s*$')
 INSTRUCTION = re.compile(r'^\s+(?:ROOT )?%?([\w.-]+) = (.*)$')
@@ -39,9 +39,12 @@ def instructions(text):
         opcode = OPCODE.match(one.group(2)) if one else None
         if not opcode:
             continue
-        found.append((one.group(1), opcode.group(1), computation))
-        for callee in re.findall(r'(?:calls|to_apply)=%?([\w.-]+)', one.group(2)):
-            caller.setdefault(callee, (one.group(1), opcode.group(1), computation))
+        kind = 'small-call' if 'xla_cpu_small_call="true"' in line else opcode.group(1)
+        found.append((one.group(1), kind, computation))
+        branches = re.findall(r'branch_computations=\{([^}]*)\}', one.group(2))
+        callees = re.findall(r'(?:calls|to_apply|body|condition|true_computation|false_computation)=%?([\w.-]+)', one.group(2))
+        for callee in callees + [name.strip(' %') for names in branches for name in names.split(',')]:
+            caller.setdefault(callee, (one.group(1), kind, computation))
     return found, caller
 
 
@@ -51,9 +54,7 @@ def expected(name, opcode, computation, caller):
     at = (name, opcode, computation)
     while at[2] in caller:
         at = caller[at[2]]
-        if at[1] in CONTROL:
-            break
-        outer = at[0]
+        outer = outer if at[1] in CONTROL else at[0]
     if opcode == 'parameter':
         return []
     if outer is not None:
@@ -65,7 +66,8 @@ def expected(name, opcode, computation, caller):
 
 def check(hloscope, dump, path):
     """The sentences on what is wrong in one compiled stage."""
-    module, stage = re.match(r'module_\d+\.(.+?)\.((?:sm_|cpu_|gpu_).*after_optimizations)\.txt', os.path.basename(path)).groups()
+    module, stage = re.match(r'(module_\d+)\..+?\.((?:sm_|cpu_|gpu_|cpu_gpu_).*after_optimizations)\.txt', os.path.basename(path)).groups()
+    module = int(module[7:])
     found, caller = instructions(read(path))
     known = [(name, opcode, expected(name, opcode, of, caller)) for name, opcode, of in found]
     known = [one for one in known if one[2] is not None]
@@ -97,7 +99,7 @@ def main(hloscope, samples, *dumps):
     wrong = []
     for dump in dumps:
         paths = [path for path in sorted(glob.glob(dump + '/module_*after_optimizations.txt*')) if re.search(r'\.(sm_|cpu_|gpu_)', path)]
-        for path in paths[:3]:
+        for path in sorted(paths, key=os.path.getsize)[-3:]:
             wrong += check(hloscope, dump, path)
     print('\n'.join(wrong[:40]) or 'as the text says')
     return 1 if wrong else 0
