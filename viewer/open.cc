@@ -30,9 +30,7 @@ int WriteScreenshot(Application& application, const OpenRequest& request, std::s
     if (error.empty() && message.severity == Severity::kError) error = message.text;
   }
   if (!error.empty()) return kBadInput;
-  Result<Picture> picture = application.surface().Pixels();
-  Result<std::string> png =
-      picture ? ToPng(*picture) : Result<std::string>(std::unexpected(picture.error()));
+  const Result<std::string> png = ToPng(application.PictureOfFrame());
   Status written =
       png ? WriteFileAtomically(request.screenshot, *png) : Status(std::unexpected(png.error()));
   if (!written) error = written.error().ToString();
@@ -79,6 +77,11 @@ void RunWindow(Application& application, std::string& error) {
     error = "layout and session cannot be saved: " + application.not_kept();
 }
 
+SurfaceKind KindOf(const OpenRequest& request) {
+  if (request.screenshot.empty()) return SurfaceKind::kWindow;
+  return IsTrialOfOpenGl() ? SurfaceKind::kHidden : SurfaceKind::kHeadless;
+}
+
 }  // namespace
 
 int OpenViewer(const OpenRequest& request, std::string& error) {
@@ -86,13 +89,12 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
   options.limits = request.limits;
   options.state_folder = request.state_folder;
   options.theme = request.theme;
-  options.surface = {
-      .kind = request.screenshot.empty() ? SurfaceKind::kWindow : SurfaceKind::kOffscreen,
-      .width = request.width,
-      .height = request.height,
-      .scale = static_cast<float>(request.scale)};
+  options.surface = {.kind = KindOf(request),
+                     .width = request.width,
+                     .height = request.height,
+                     .scale = static_cast<float>(request.scale)};
   if (request.screenshot.empty()) options.echoes = 2;
-  if (Status limits = CheckProcessLimits(); !limits) {
+  if (Status limits = CheckProcessLimits(request.screenshot.empty()); !limits) {
     error = limits.error().ToString();
     return kBadInput;
   }

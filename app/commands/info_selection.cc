@@ -10,9 +10,11 @@
 #include "app/reports/code_lines_report.h"
 #include "core/analysis/align/fusion_facts.h"
 #include "core/analysis/align/provenance.h"
+#include "core/analysis/place/placement.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
+#include "core/graph/computed_by.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/text/text.h"
 
@@ -50,7 +52,15 @@ class SelectionWriter {
   SelectionWriter(const analysis::Provenance& provenance, const std::string& path)
       : provenance_(provenance),
         entry_(provenance.model().modules()[static_cast<size_t>(provenance.module())]),
-        path_(path) {}
+        path_(path) {
+    const int32_t last = provenance.final_stage();
+    if (last < 0) return;
+    if (auto final = provenance.lineage().Module(last)) {
+      final_ = *final;
+      map_ = graph::MapKernels(
+          *final_, analysis::PlacementIn(provenance.model(), provenance.module(), *final_));
+    }
+  }
 
   Result<std::string> Instruction(int32_t stage, InstructionId id, bool as_json) const {
     HLOSCOPE_ASSIGN_OR_RETURN(InstructionFacts facts, provenance_.FactsOf(stage, id));
@@ -119,8 +129,26 @@ class SelectionWriter {
     return out;
   }
 
-  std::string CodeText(const InstructionFacts& facts) const {
+  graph::KernelUses UsesOf(const InstructionFacts& facts) const {
+    if (final_ == nullptr) return {};
+    std::vector<InstructionId> compiled;
+    for (const LineageStep& s : facts.compiled) compiled.push_back(s.instruction);
+    return graph::UsesOf(*final_, map_, compiled);
+  }
+
+  std::string UsesText(std::string_view title, const std::vector<uint32_t>& kernels) const {
     std::string out;
+    for (const uint32_t k : kernels) {
+      const graph::KernelMap::Kernel& kernel = map_.kernels[k];
+      out += fmt::format("  {:<9}{}, {}\n", title, final_->name(kernel.instruction),
+                         Describe(kernel.place));
+    }
+    return out;
+  }
+
+  std::string CodeText(const InstructionFacts& facts) const {
+    const graph::KernelUses uses = UsesOf(facts);
+    std::string out = UsesText("computed", uses.computed_by) + UsesText("read", uses.read_by);
     const dump::DumpModel& model = provenance_.model();
     auto kernels = model.Kernels(provenance_.module());
     for (int32_t k : facts.kernels) {
@@ -217,6 +245,9 @@ class SelectionWriter {
     facts.fusion.valid() ? json.Value(module.name(facts.fusion)) : json.Null();
     json.Key("source");
     WriteSource(facts.source, json);
+    const graph::KernelUses uses = UsesOf(facts);
+    WriteUses("computed_by", uses.computed_by, json);
+    WriteUses("read_by", uses.read_by, json);
     WriteCode(facts, json);
     WriteDecisions(fusion, json);
     WriteChain("ancestors", facts.ancestors, json);
@@ -235,6 +266,17 @@ class SelectionWriter {
     json.BeginObject().Field("file", source.line.file).Field("line", source.line.line);
     json.Field("function", source.line.function).Field("how", KeyOf(source.how));
     json.Field("stage", Stage(source.stage)).Field("confidence", source.confidence).EndObject();
+  }
+
+  void WriteUses(std::string_view key, const std::vector<uint32_t>& kernels,
+                 JsonWriter& json) const {
+    json.Key(key).BeginArray();
+    for (const uint32_t k : kernels) {
+      const graph::KernelMap::Kernel& kernel = map_.kernels[k];
+      json.BeginObject().Field("name", final_->name(kernel.instruction));
+      json.Field("place", KeyOf(kernel.place)).EndObject();
+    }
+    json.EndArray();
   }
 
   void WriteCode(const InstructionFacts& facts, JsonWriter& json) const {
@@ -306,6 +348,8 @@ class SelectionWriter {
   const analysis::Provenance& provenance_;
   const dump::ModuleEntry& entry_;
   const std::string& path_;
+  std::shared_ptr<const Module> final_;  // null: none was compiled
+  graph::KernelMap map_;                 // of it
 };
 
 constexpr std::string_view kSearches = "`hloscope find` searches names";

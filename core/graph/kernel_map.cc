@@ -69,10 +69,16 @@ std::vector<uint32_t> MapOperations(const hlo::Module& before, const analysis::A
   std::vector<uint32_t> kernel_of(before.instructions().size(), kNoKernel);
   for (uint32_t i = 0; i < kernel_of.size(); ++i) {
     for (const analysis::Link& link : links.Results(InstructionId(i))) {
+      if (!Computes(link.reason)) continue;
       kernel_of[i] = after.kernel_of[link.after.index];
       if (kernel_of[i] != kNoKernel) break;
     }
   }
+  return WithFoldedOperations(before, std::move(kernel_of));
+}
+
+std::vector<uint32_t> WithFoldedOperations(const hlo::Module& before,
+                                           std::vector<uint32_t> kernel_of) {
   const hlo::CallGraph& calls = hlo::CallGraphOf(before);
   const hlo::UserIndex& users = hlo::UsersOf(before);
   for (ComputationId c : calls.callers_first()) {

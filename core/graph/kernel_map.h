@@ -36,6 +36,9 @@ KernelMap MapKernels(const hlo::Module& compiled, const analysis::Placement& pla
 // (constants, broadcasts) goes with its first reader that has a kernel.
 std::vector<uint32_t> MapOperations(const hlo::Module& before, const analysis::Alignment& links,
                                     const KernelMap& after);
+// The same where what computes each is known (see KernelOfEach).
+std::vector<uint32_t> WithFoldedOperations(const hlo::Module& before,
+                                           std::vector<uint32_t> kernel_of);
 
 // Instructions by kernel, in program order.
 class KernelMembers {

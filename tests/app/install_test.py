@@ -105,16 +105,12 @@ class Installed(unittest.TestCase):
         for program in (self.program, os.path.join(BUILD, 'app/hloscope')):
             picture = os.path.join(self.folder, 'out.png')
             done = run(program, 'open', SAMPLES + '/conv_net', '--screenshot', picture, '--size', '800x600', '--screen', 'memory')
-            if 'OpenGL' in done.stderr or 'no window' in done.stderr:
-                self.skipTest('no OpenGL here: ' + done.stderr[:200])
             self.assertEqual(done.returncode, 0, done.stderr[-500:])
             with open(picture, 'rb') as f:
                 pictures.append(f.read())
         (width, one), (other_width, other) = map(rows_of, pictures)
         self.assertEqual((width, len(one)), (other_width, len(other)))
-        # Where a letter lies in the texture of letters is not the same each time, which rounds some of its edges otherwise.
-        off = sum(a != b for row, other_row in zip(one, other) for a, b in zip(row, other_row))
-        self.assertLess(off, 1e-3 * len(one) * 3 * width)
+        self.assertEqual(one, other)
         self.assertGreater(len(set(one)), 100)
 
 

@@ -178,17 +178,12 @@ ENTRY e { z = s32[] constant(0) ROOT w = s32[] while(z), condition=c, body=b }
         self.assertEqual((process.returncode, 'does not repeat' in errors), (4, True), errors)
 
     def test_limits_of_the_process(self):
-        """A message and an exit status, where Mesa crashes or waits forever."""
+        """Pictures need little memory; without threads there is a message and an exit status. window_test.py has those of OpenGL."""
         picture = os.path.join(self.folder, 'a.png')
         opening = [HLOSCOPE, 'open', TEXT, '--screenshot', picture, '--size', '320x320']
-        statuses = set()
-        for megabytes in (300, 450, 600, 6000):
-            space = (megabytes << 20, megabytes << 20)
-            done = subprocess.run(opening, capture_output=True, timeout=200, preexec_fn=lambda s=space: resource.setrlimit(resource.RLIMIT_AS, s))
-            self.assertIn(done.returncode, (0, 2), (megabytes, done.stderr))
-            self.assertEqual(done.returncode == 0, done.stderr == b'', (megabytes, done.stderr))
-            statuses.add(done.returncode)
-        self.assertEqual(statuses, {0, 2})
+        space = (450 << 20, 450 << 20)
+        done = subprocess.run(opening, capture_output=True, timeout=200, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, space))
+        self.assertEqual((done.returncode, done.stderr), (0, b''))
         if os.getuid() != 0:
             return
         for processes in (1, 2):

@@ -8,7 +8,6 @@
 #include <fstream>
 
 #include "core/base/file.h"
-#include "tests/base/sanitized.h"
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/model/pass_search.h"
 
@@ -229,9 +228,7 @@ TEST_F(ExportTest, EveryViewAsTableAndVectors) {
 }
 
 TEST_F(ExportTest, APictureIsOfTheViewWithoutThePopup) {
-  if (kSanitized) GTEST_SKIP() << kDriverLeaks;
-  surface_ = {.kind = SurfaceKind::kOffscreen, .width = 900, .height = 600, .scale = 1};
-  if (!CanStart()) GTEST_SKIP() << "no software OpenGL here";
+  surface_ = {.kind = SurfaceKind::kHeadless, .width = 900, .height = 600, .scale = 1};
   Show(kCases[0]);
   const std::string path = Scratch("home.png");
   EXPECT_EQ(Export("PNG", path), "saved " + path);
@@ -240,40 +237,6 @@ TEST_F(ExportTest, APictureIsOfTheViewWithoutThePopup) {
   EXPECT_EQ(facts.width, static_cast<uint32_t>(home->width));
   EXPECT_NEAR(facts.height, home->height, 1);
   EXPECT_GT(facts.different, 40u);
-}
-
-TEST_F(ExportTest, WithoutPixelsThereIsASentence) {
-  Show(kCases[0]);
-  EXPECT_NE(Export("PNG", Scratch("home.png")).find("not saved: "), std::string::npos);
-  EXPECT_FALSE(std::filesystem::exists(Scratch("home.png")));
-}
-
-// As a window that is minimized before its pixels are read.
-class WithoutPixels : public Surface {
- public:
-  void NewFrame() override {}
-  void Show(uint32_t /*background_rgb*/) override {}
-  void Wait(double /*seconds*/) override {}
-  void Wake() override {}
-  bool closed() const override { return false; }
-  float scale() const override { return 1; }
-  Result<Picture> Pixels() override { return EnvironmentError("no frame was read back yet"); }
-};
-
-TEST_F(ExportTest, PixelsThatNeverComeAreNotWaitedForWithoutEnd) {
-  Start({Sample("conv_net")});
-  Exporter& exporter = app().exporter();
-  exporter.Ask(ExportFormat::kPng);
-  exporter.Write(Scratch("view.png"));
-  WithoutPixels surface;
-  for (int frame = 0; frame < Exporter::kMaxFrames; ++frame) {
-    EXPECT_TRUE(exporter.is_waiting()) << frame;
-    exporter.Finish(surface);
-  }
-  EXPECT_FALSE(exporter.is_waiting());
-  EXPECT_NE(Messages().find("not saved: no frame was read back yet"), std::string::npos)
-      << Messages();
-  Settle();
 }
 
 TEST_F(ExportTest, AnUnwritablePlaceIsASentenceThatNamesIt) {

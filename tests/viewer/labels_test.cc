@@ -65,19 +65,20 @@ class LabelsTest : public ReadingTest {
   }
 };
 
-TEST_F(LabelsTest, BoxesAreNamedAfterTheModuleStageAndDumpInView) {
+// The pictures are of the first stage and the compiled one, whichever the texts show.
+TEST_F(LabelsTest, BoxesAreNamedAfterTheModuleAndDumpInView) {
   Start({TwoModules()});
   Press("Ctrl+2");
   ExpectGraph({"alpha", "beta"}, {11, 12});
   session().navigation.Select(Selection::OfStage(0, 0));
   Settle();
-  ExpectGraph({"alpha"}, {11});
+  ExpectGraph({"alpha", "beta"}, {11, 12});
   session().navigation.Select(Selection::OfModule(1));
   Settle();
   ExpectGraph({"gamma", "delta"}, {13, 14});
   session().navigation.Select(Selection::OfStage(1, 0));
   Settle();
-  ExpectGraph({"gamma"}, {13});
+  ExpectGraph({"gamma", "delta"}, {13, 14});
   session().navigation.Select(Selection::OfStage(0, 1));
   Settle();
   ExpectGraph({"alpha", "beta"}, {11, 12});

@@ -17,9 +17,8 @@ HLOSCOPE, VIEWER_TEST, SAMPLES = (os.path.abspath(path) for path in sys.argv[1:4
 SCREENS = ('home', 'graph', 'passes', 'divergence', 'kernels', 'memory')
 TRACED = 'execve,execveat,fork,vfork,clone,clone3,socket,connect,bind,open,openat,openat2,creat,rename,renameat,renameat2,unlink,' \
          'unlinkat,mkdir,mkdirat,link,linkat,symlink,symlinkat,truncate,chmod,fchmodat,mmap'
-# Mesa's software renderer brings its own LLVM; it is known by the driver that asked for it.
-RENDERER = re.compile(r'swrast_dri|libgallium|libEGL_mesa')
-FOREIGN = re.compile(r'libLLVM|libcuda|libnv|libcu(blas|dnn|fft|solver)|libnccl|pjrt|xla_cpu|xla_cuda|jaxlib|libtensorflow|libtorch')
+# Pictures need no window system and no OpenGL.
+FOREIGN = re.compile(r'libE?GL|libX|libxcb|libgallium|libLLVM|libcuda|libnv|libcu(blas|dnn|fft|solver)|libnccl|pjrt|xla_cpu|xla_cuda|jaxlib|libtensorflow|libtorch')
 ADD = 'HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] add(x, x)\n}\n'
 
 
@@ -114,10 +113,7 @@ class Opening(unittest.TestCase):
         code = mapped(lines)
         self.assertTrue(any('libc.so' in path for path in code), code)
         foreign = [path for path in code if FOREIGN.search(path) or path.startswith(self.dump)]
-        if any(RENDERER.search(path) for path in code):
-            foreign = [path for path in foreign if 'libLLVM' not in path]
         self.assertEqual(foreign, [])
-        return code
 
     def test_pictures_of_every_screen(self):
         picture = os.path.join(self.state, 'out.png')
@@ -125,8 +121,6 @@ class Opening(unittest.TestCase):
             before = contents(dump)
             for screen in SCREENS if dump == self.dump else ('kernels',):
                 lines, done = self.trace([HLOSCOPE, 'open', dump, '--screenshot', picture, '--screen', screen, '--size', '640x400'])
-                if b'OpenGL' in done.stdout or b'no window' in done.stdout:
-                    self.skipTest('no OpenGL here: ' + done.stdout.decode(errors='replace')[:200])
                 self.assertEqual(done.returncode, 0, done.stdout[-500:])
                 self.hold(lines, (self.state,))
             self.assertEqual(contents(dump), before)
@@ -135,8 +129,7 @@ class Opening(unittest.TestCase):
         before = contents(self.dump)
         lines, done = self.trace([VIEWER_TEST, '--gtest_filter=ViewerTest.EveryScreenOfADump'], HLOSCOPE_VIEWER_DUMP=self.dump)
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
-        code = self.hold(lines, (self.state,))
-        self.assertFalse(any('libLLVM' in path for path in code), 'no renderer, no LLVM')
+        self.hold(lines, (self.state,))
         self.assertEqual(contents(self.dump), before)
 
     def test_the_trace_can_fail(self):

@@ -340,16 +340,5 @@ TEST(RetainedFiles, TwoWindowsNeverGetTheSamePath) {
   std::filesystem::remove_all(state);
 }
 
-TEST(PixelRequest, AFrameIsReadBackForEachRequestAndNoOther) {
-  PixelRequest pixels;
-  EXPECT_FALSE(pixels.is_open());
-  EXPECT_FALSE(pixels.Take());
-  EXPECT_TRUE(pixels.is_open());
-  pixels.Give({.width = 1, .height = 1, .rgb = {1, 2, 3}});
-  EXPECT_TRUE(pixels.Take());
-  EXPECT_FALSE(pixels.is_open());
-  EXPECT_FALSE(pixels.Take()) << "of another frame";
-}
-
 }  // namespace
 }  // namespace hloscope::viewer

@@ -65,12 +65,6 @@ void ViewerTest::Start(const std::vector<std::string>& paths, const std::string&
   Settle();
 }
 
-bool ViewerTest::CanStart() const {
-  ApplicationOptions options;
-  options.surface = surface_;
-  return Application::Make(options).has_value();
-}
-
 void ViewerTest::Stop() {
   if (application_ == nullptr) return;
   ImGuiTestEngine_Stop(engine_);

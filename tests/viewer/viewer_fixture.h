@@ -28,8 +28,6 @@ class ViewerTest : public ::testing::Test {
   void Stop();
   // Where frames go in Start; headless unless a test says otherwise.
   SurfaceOptions surface_ = {.kind = SurfaceKind::kHeadless};
-  // There is what that surface needs.
-  bool CanStart() const;
   // Shows every view of every screen, with every kind of selection of the first modules and files.
   void VisitEverything();
   // Draws until `ready`, without end if need be: what is waited for comes from other threads.

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -50,6 +51,20 @@ def drive(viewer, environment, state):
         return session, json.load(f)
 
 
+def limits(hloscope, samples, environment):
+    """What is wrong where drivers of Mesa crash or wait forever: a message and an exit status, and a trial that does start with enough."""
+    wrong = []
+    for megabytes, expected in ((300, 2), (16000, 0)):
+        space = (megabytes << 20, megabytes << 20)
+        trial = {'HLOSCOPE_OPENGL_TRIAL': '1'} if expected == 0 else {}
+        picture = ['--screenshot', os.path.join(environment['XDG_STATE_HOME'], 'trial.png')] if trial else []
+        done = subprocess.run([hloscope, 'open', samples + '/conv_net', *picture], env={**environment, **trial}, capture_output=True, text=True,
+                              timeout=4 * DEADLINE_S, check=False, preexec_fn=lambda s=space: resource.setrlimit(resource.RLIMIT_AS, s))
+        if done.returncode != expected or ('OpenGL does not start within the limit' in done.stderr) != (expected == 2):
+            wrong.append(f'{megabytes} MB: exit status {done.returncode}, expected {expected}: {done.stderr}')
+    return wrong
+
+
 def main(hloscope, samples):
     if not shutil.which('Xvfb') or not shutil.which('xdotool'):
         print('no Xvfb or no xdotool: not tested')
@@ -60,13 +75,13 @@ def main(hloscope, samples):
     viewer = subprocess.Popen([hloscope, 'open', samples + '/mlp_train_step', '--size', '1200x800', '--scale', '1'], env=environment)
     try:
         session, settings = drive(viewer, environment, state)
+        wrong = limits(hloscope, samples, environment)
     finally:
         viewer.kill()
         server.kill()
         viewer.wait()
         server.wait()
         shutil.rmtree(state)
-    wrong = []
     if viewer.returncode != 0:
         wrong.append(f'exit status {viewer.returncode}, expected 0')
     if session['screen'] != 'passes':

@@ -179,8 +179,13 @@ Answered PassesAnswer(const PassRanking& ranking, const dump::ModuleEntry& entry
     return Unknown("no passes in this dump: --xla_dump_hlo_pass_re=.* dumps every pass", "passes");
   if (ranking.order.empty())
     return Known("no stage differs from the one before", Selection::OfModule(module), "passes");
-  const int32_t most = ranking.order.front();
-  return Known(fmt::format("{}: {}", Named(PassName(entry.stages[static_cast<size_t>(most)])),
+  // The module as it was compiled differs from the last pass by what no pass dumped.
+  const auto first = std::ranges::find_if(
+      ranking.order, [&](int32_t stage) { return IsMadeByPass(entry, stage); });
+  if (first == ranking.order.end())
+    return Known("no dumped pass changed anything", Selection::OfModule(module), "passes");
+  const int32_t most = *first;
+  return Known(fmt::format("{}: {}", Named(PassName(entry, most)),
                            CountsText(ranking.counts[static_cast<size_t>(most)])),
                Selection::OfStage(module, most), "passes");
 }
@@ -572,9 +577,42 @@ std::string CountsText(const analysis::ChangeCounts& counts) {
   return out;
 }
 
-std::string PassName(const dump::StageEntry& stage) {
-  if (stage.pass.empty()) return stage.name;
-  return stage.pass == "pipeline-start" ? "start of pipeline " + stage.pipeline : stage.pass;
+namespace {
+
+constexpr std::string_view kStart = "pipeline-start";
+
+// The pass of an outer pipeline that was running when this one started: the next that an earlier
+// pipeline, not started again since, finished. Empty: none.
+std::string_view RunningPass(const dump::ModuleEntry& entry, int32_t at) {
+  const std::span all(entry.stages);
+  const auto position = static_cast<size_t>(at);
+  const dump::StageEntry& start = all[position];
+  for (size_t later = position + 1; later < all.size(); ++later) {
+    const std::string& outer = all[later].pipeline;
+    if (all[later].pass == kStart || outer.empty() || outer == start.pipeline) continue;
+    const auto is_outer = [&](const dump::StageEntry& s) { return s.pipeline == outer; };
+    const auto between = all.subspan(position + 1, later - position - 1);
+    const bool is_restarted = std::ranges::any_of(
+        between, [&](const dump::StageEntry& s) { return is_outer(s) && s.pass == kStart; });
+    if (!is_restarted && std::ranges::any_of(all.first(position), is_outer)) return all[later].pass;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string PassName(const dump::ModuleEntry& entry, int32_t stage) {
+  const dump::StageEntry& at = entry.stages[static_cast<size_t>(stage)];
+  if (at.pass.empty()) return at.name;
+  if (at.pass != kStart) return at.pass;
+  const std::string_view running = RunningPass(entry, stage);
+  return running.empty() ? "start of pipeline " + at.pipeline
+                         : fmt::format("{} (up to {})", running, at.pipeline);
+}
+
+bool IsMadeByPass(const dump::ModuleEntry& entry, int32_t stage) {
+  const dump::StageEntry& at = entry.stages[static_cast<size_t>(stage)];
+  return !at.pass.empty() && (at.pass != kStart || !RunningPass(entry, stage).empty());
 }
 
 }  // namespace hloscope::viewer

@@ -98,7 +98,10 @@ bool MayReadAllStages(Context& context, int32_t module);
 // "12 added, 3 removed, 1 rewritten"; empty where nothing changed.
 std::string CountsText(const analysis::ChangeCounts& counts);
 
-// The name of a stage's pass, as short as it is clear.
-std::string PassName(const dump::StageEntry& stage);
+// The name of what made a stage, as short as it is clear. What is written at the start of a nested
+// pipeline was changed by the pass that runs it: "spmd-partitioning (up to spmd-cleanup)".
+std::string PassName(const dump::ModuleEntry& entry, int32_t stage);
+// That of a pass, which `stage` is in the dump of.
+bool IsMadeByPass(const dump::ModuleEntry& entry, int32_t stage);
 
 }  // namespace hloscope::viewer

@@ -56,8 +56,17 @@ double MadeOccupancy(Context& context, const KernelRow& row, const debug::Machin
 const KernelRow* KernelRowOf(Context& context, int32_t kernel) {
   const Pending<KernelSheet>* sheet = KernelSheetOf(context);
   if (sheet == nullptr || !sheet->ready()) return nullptr;
-  auto row = std::ranges::find((*sheet)->rows, kernel, &KernelRow::kernel_index);
-  return row == (*sheet)->rows.end() ? nullptr : &*row;
+  // Equal fusions share the code: of several launches the one that is selected.
+  const Counterparts& found = context.navigation.counterparts();
+  const KernelRow* first = nullptr;
+  for (const KernelRow& row : (*sheet)->rows) {
+    if (row.kernel_index != kernel) continue;
+    if (first == nullptr) first = &row;
+    if ((*sheet)->stage == found.final_stage &&
+        std::ranges::count(found.kernel_instructions, row.instruction) > 0)
+      return &row;
+  }
+  return first;
 }
 
 const KernelRow* LinedRowOf(Context& context) {

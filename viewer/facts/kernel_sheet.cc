@@ -107,7 +107,7 @@ class SheetMaker {
     HLOSCOPE_TRY(AddTimes(stop));
     AddKernels();
     HLOSCOPE_TRY(AddOthers(stop));
-    if (sheet_->rows.empty()) AddRunning();
+    if (!sheet_->has_times && !sheet_->has_others) AddRunning();
     sheet_->is_estimate =
         !sheet_->has_times && !sheet_->has_others && in_.module != nullptr && !sheet_->rows.empty();
     for (KernelRow& row : sheet_->rows) Finish(row);
@@ -248,7 +248,9 @@ class SheetMaker {
     if (!placement.compiled) return;
     for (uint32_t i = 0; i < placement.instructions.size(); ++i) {
       const InstructionId id(i);
-      if (graph::Executes(placement.instructions[i].place)) Place(RowFor(*in_.module, id));
+      if (graph::Executes(placement.instructions[i].place) &&
+          !rows_.contains(std::string(in_.module->name(id))))
+        Place(RowFor(*in_.module, id));
     }
   }
 

@@ -13,7 +13,7 @@
 namespace hloscope::viewer {
 namespace {
 
-enum class UseEvidence : uint8_t { kNamePart, kTwin, kOperation };
+enum class UseEvidence : uint8_t { kNamePart, kTwin, kTwins, kOperation };
 struct UseRule {
   MemoryUse use;
   UseEvidence evidence;
@@ -84,8 +84,11 @@ class UseFinder {
     for (const UseRule& rule : kUseRules) {
       const bool is_part = rule.evidence == UseEvidence::kNamePart &&
                            std::ranges::find(parts, rule.word) != parts.end();
-      const bool is_twin = rule.evidence == UseEvidence::kTwin && parts.size() > 1 &&
-                           parts.front() == rule.word && rests_.at(RestOf(name, id)) > 1;
+      const int others = rule.evidence == UseEvidence::kTwin    ? 1
+                         : rule.evidence == UseEvidence::kTwins ? 2
+                                                                : 0;
+      const bool is_twin = others > 0 && parts.size() > 1 && parts.front() == rule.word &&
+                           rests_.at(RestOf(name, id)) > others;
       if (is_part || is_twin) return rule.use;
     }
     return MemoryUse::kParameters;

@@ -74,6 +74,9 @@ void AddPlacement(const hlo::Module& module, const analysis::Placement& placemen
                   ModuleFacts& facts) {
   facts.compiled = placement.compiled;
   facts.places = placement.counts;
+  // Launches: equal ones share their code.
+  if (placement.compiled)
+    facts.kernels = placement.counts[static_cast<size_t>(analysis::Place::kDeviceKernel)];
   for (uint32_t i = 0; i < placement.instructions.size(); ++i) {
     const analysis::PlacedInstruction& placed = placement.instructions[i];
     if (placed.reason == hlo::FallbackReason::kNone) continue;
@@ -187,7 +190,7 @@ std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, 
       facts->problems.push_back(std::move(note));
   }
   if (auto kernels = dump.Kernels(module)) {
-    facts->kernels = static_cast<int64_t>((*kernels)->kernels.size());
+    if (!facts->compiled) facts->kernels = static_cast<int64_t>((*kernels)->kernels.size());
     for (const std::string& warning : (*kernels)->warnings) facts->problems.push_back(warning);
   } else {
     problem(kernels.error());

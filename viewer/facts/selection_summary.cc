@@ -8,6 +8,7 @@
 
 #include "core/analysis/align/fusion_facts.h"
 #include "core/dump/own_compilation.h"
+#include "core/graph/computed_by.h"
 #include "core/graph/count_text.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
@@ -54,14 +55,16 @@ class Teller {
         entry_(context.document.dump()->modules()[static_cast<size_t>(found.module)]) {}
 
   std::vector<SummaryLine> Summarize() {
-    final_ =
-        found_.final_instructions.empty() ? InstructionId() : found_.final_instructions.front();
     const bool is_whole = context_.navigation.counterparts_complete();
+    if (is_whole) FindUses();
+    final_ = found_.final_instructions.empty() ? InstructionId()
+             : found_.computing.empty()        ? found_.final_instructions.front()
+                                               : found_.computing.front();
     if (final_.valid()) AddPlace();
     AddHostRun();
-    if (is_whole) AddKernels();
+    if (map_ != nullptr) AddUses();
     if (is_whole) AddFusion();
-    if (final_.valid()) AddTime();
+    if (map_ != nullptr) AddTime();
     if (is_whole && context_.navigation.selection().kind == SelectionKind::kInstruction) AddFate();
     return std::move(lines_);
   }
@@ -81,6 +84,22 @@ class Teller {
                                });
   }
 
+  // Who computes it and who reads it; nothing until all that needs is read.
+  void FindUses() {
+    const Pending<analysis::Placement>* placement = PlacementInView();
+    if (placement == nullptr || !placement->ready() || !(*placement)->compiled) return;
+    const Pending<hlo::Module>& module = context_.data.Module(found_.module, found_.final_stage);
+    const Pending<graph::KernelMap>& map = context_.cache.Get(
+        PartKey<graph::KernelMap>{found_.module}, "finding kernels",
+        [module = module.value, placement = placement->value](TaskControl&) {
+          return Computed<graph::KernelMap>(
+              std::make_shared<const graph::KernelMap>(graph::MapKernels(*module, *placement)));
+        });
+    if (!map.ready()) return;
+    map_ = map.value.get();
+    uses_ = graph::UsesOf(*module, *map_, found_.computing);
+  }
+
   void AddPlace() {
     const Pending<analysis::Placement>* placement = PlacementInView();
     if (placement == nullptr || !placement->ready() || !(*placement)->compiled) return;
@@ -91,14 +110,10 @@ class Teller {
           {.tone = Tone::kHost,
            .text = fmt::format("runs on {}: {}", Describe(placed.place), Describe(placed.reason)),
            .view = "home"});
-    } else if (placed.place == analysis::Place::kLibraryCall) {
-      AddLine({.text = fmt::format("computed by {}{}{}", Describe(placed.place),
-                                   placed.library.empty() ? "" : ": ", placed.library)});
-    } else if (placed.place == analysis::Place::kNoCode) {
-      if (found_.kernels.empty()) AddLine({.text = std::string(Describe(placed.place))});
-    } else if (placed.place != analysis::Place::kDeviceKernel &&
+    } else if (uses_.computed_by.empty() && placed.place != analysis::Place::kDeviceKernel &&
                placed.place != analysis::Place::kInKernel) {
-      AddLine({.text = fmt::format("runs as {}", Describe(placed.place))});
+      const bool is_none = placed.place == analysis::Place::kNoCode;
+      AddLine({.text = fmt::format("{}{}", is_none ? "" : "runs as ", Describe(placed.place))});
     }
     AddTransfer(**placement);
   }
@@ -129,19 +144,54 @@ class Teller {
     }
   }
 
-  void AddKernels() {
-    if (found_.kernels.empty()) return;
-    const Pending<dump::KernelTable>& table = context_.data.Kernels(found_.module);
-    if (!table.ready()) return;
+  std::string NameOf(uint32_t kernel) const {
+    return NameIn(found_.final_stage, map_->kernels[kernel].instruction);
+  }
+
+  void AddUses() {
     constexpr size_t kMax = 3;
-    for (int32_t k : std::span(found_.kernels).first(std::min(kMax, found_.kernels.size()))) {
-      if (k < 0 || static_cast<size_t>(k) >= table->kernels.size()) continue;
-      const dump::Kernel& kernel = table->kernels[static_cast<size_t>(k)];
+    for (size_t i = 0; i < std::min(kMax, uses_.computed_by.size()); ++i)
+      AddLine(ComputedBy(uses_.computed_by[i]));
+    if (uses_.computed_by.size() > kMax)
       AddLine({.tone = Tone::kGood,
-               .text = fmt::format("computed by kernel {}{}", kernel.name.substr(0, 80),
-                                   LaunchText(kernel)),
-               .view = "code"});
+               .text = fmt::format("and by {} more: {} in all", uses_.computed_by.size() - kMax,
+                                   uses_.computed_by.size()),
+               .view = "kernels"});
+    if (uses_.read_by.empty()) return;
+    std::string names;
+    for (size_t i = 0; i < std::min(kMax, uses_.read_by.size()); ++i)
+      names += (i == 0 ? "" : ", ") + NameOf(uses_.read_by[i]);
+    if (uses_.read_by.size() > kMax)
+      names += fmt::format(" and {} more", uses_.read_by.size() - kMax);
+    AddLine(
+        {.text = "read by " + names,
+         .selection = Selection::OfInstruction(found_.module, found_.final_stage,
+                                               map_->kernels[uses_.read_by.front()].instruction)});
+  }
+
+  SummaryLine ComputedBy(uint32_t number) {
+    const graph::KernelMap::Kernel& kernel = map_->kernels[number];
+    const std::string name = NameOf(number);
+    if (kernel.place == analysis::Place::kDeviceKernel) {
+      const Pending<dump::KernelTable>& table = context_.data.Kernels(found_.module);
+      for (size_t k = 0; table.ready() && k < table->kernels.size(); ++k) {
+        const dump::Kernel& code = table->kernels[k];
+        if (std::ranges::find(code.instructions, name) == code.instructions.end()) continue;
+        return {.tone = Tone::kGood,
+                .text = fmt::format("computed by kernel {}{}", code.name.substr(0, 80),
+                                    LaunchText(code)),
+                .view = "code"};
+      }
+      return {.tone = Tone::kGood, .text = "computed by kernel " + name, .view = "kernels"};
     }
+    const analysis::PlacedInstruction& placed =
+        (*PlacementInView())->instructions[kernel.instruction.index];
+    if (kernel.place == analysis::Place::kLibraryCall)
+      return {.tone = Tone::kGood,
+              .text = fmt::format("computed by library call {}{}{}", name,
+                                  placed.library.empty() ? "" : ": ", placed.library)};
+    return {.tone = kernel.place == analysis::Place::kHost ? Tone::kHost : Tone::kGood,
+            .text = fmt::format("runs as {}: {}", name, Describe(kernel.place))};
   }
 
   // Why it shares a kernel with others or does not: first what was left apart.
@@ -178,19 +228,28 @@ class Teller {
     if (ProfilePaths(context_).empty()) return;
     const Pending<KernelSheet>* sheet = KernelSheetOf(context_);
     if (sheet == nullptr || !sheet->ready()) return;
-    for (const KernelRow& row : (*sheet)->rows) {
-      const bool is_own = row.instruction == final_ ||
-                          std::ranges::count(found_.kernel_instructions, row.instruction) > 0;
-      if (!is_own || !row.instruction.valid() || row.count == 0) continue;
-      return AddLine({.text = "takes " + TimeShareText(**sheet, row), .view = "kernels"});
+    // The sum over what computes it, of the stage that the profile has.
+    KernelRow sum;
+    const bool is_final = (*sheet)->stage == found_.final_stage;
+    std::vector<InstructionId> own =
+        is_final ? std::vector<InstructionId>() : found_.AllIn((*sheet)->stage);
+    if (is_final) {
+      for (const uint32_t k : uses_.computed_by) own.push_back(map_->kernels[k].instruction);
     }
+    for (const KernelRow& row : (*sheet)->rows) {
+      if (!row.instruction.valid() || std::ranges::count(own, row.instruction) == 0) continue;
+      sum.count += row.count;
+      sum.self += row.self;
+      sum.sums.launches += row.sums.launches;
+      sum.sums.model_us += row.sums.model_us;
+    }
+    if (sum.count > 0) AddLine({.text = "takes " + TimeShareText(**sheet, sum), .view = "kernels"});
   }
 
   // "removed by algsimp"; where no pass was dumped there, "removed before STAGE".
   std::string By(std::string_view what, int32_t stage) const {
-    const dump::StageEntry& entry = entry_.stages[static_cast<size_t>(stage)];
-    const bool is_point = entry.pass.empty() || entry.pass == "pipeline-start";
-    return fmt::format("{} {} {}", what, is_point ? "before" : "by", PassName(entry).substr(0, 80));
+    return fmt::format("{} {} {}", what, IsMadeByPass(entry_, stage) ? "by" : "before",
+                       PassName(entry_, stage).substr(0, 80));
   }
   std::string NameIn(int32_t stage, InstructionId id) const {
     const Pending<hlo::Module>& module = context_.data.Module(found_.module, stage);
@@ -241,6 +300,8 @@ class Teller {
   const Counterparts& found_;
   const dump::ModuleEntry& entry_;
   InstructionId final_;
+  const graph::KernelMap* map_ = nullptr;  // null: not known yet
+  graph::KernelUses uses_;
   std::vector<SummaryLine> lines_;
 };
 
@@ -253,9 +314,9 @@ std::vector<SummaryLine> SummarizeStage(Context& context) {
   const dump::StageEntry& entry =
       dump.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
   if (entry.pass == "pipeline-start") {
-    lines.push_back({.text = PassName(entry)});
+    lines.push_back({.text = "start of pipeline " + entry.pipeline});
   } else if (!entry.pass.empty()) {
-    lines.push_back({.text = "after " + PassName(entry)});
+    lines.push_back({.text = "after " + entry.pass});
   }
   const Pending<hlo::Module>& read = context.data.Module(module, stage);
   if (read.ready()) {

@@ -9,6 +9,7 @@
 #include "core/analysis/align/provenance.h"
 #include "core/analysis/cost.h"
 #include "core/analysis/place/placement.h"
+#include "viewer/facts/answers.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/number_text.h"
@@ -72,6 +73,8 @@ const Pending<StageCosts>& StageCostsOf(Context& context, int32_t module) {
       [provenance = context.data.Provenance(module)](TaskControl& control) -> Costs {
         if (provenance == nullptr) return InputError("no such module");
         const analysis::Lineage& lineage = provenance->lineage();
+        const dump::ModuleEntry& entry =
+            provenance->model().modules()[static_cast<size_t>(provenance->module())];
         auto out = std::make_shared<StageCosts>();
         const StageCost* before = nullptr;
         out->costs.resize(static_cast<size_t>(lineage.stage_count()));
@@ -87,7 +90,7 @@ const Pending<StageCosts>& StageCostsOf(Context& context, int32_t module) {
           if (before != nullptr) {
             out->gains[at] = {now.instructions - before->instructions, now.bytes - before->bytes,
                               now.kernels - before->kernels, true};
-            if (out->gains[at].bytes < most) {
+            if (out->gains[at].bytes < most && IsMadeByPass(entry, stage)) {
               most = out->gains[at].bytes;
               out->best = stage;
             }

@@ -17,6 +17,7 @@
 #include "viewer/facts/path_facts.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/frame/command_handlers.h"
+#include "viewer/window/rasterizer.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -298,13 +299,17 @@ void Application::DrawFrame() {
   FurtherPasses(input);
   ImGui::Render();
   surface_->Show(appearance_.theme().Rgb(Color::kCanvas));
-  exporter_.Finish(*surface_);
+  exporter_.Finish();
   bool changed = found || feed_.waiting(*contexts_->imgui) ||
                  session_.navigation.version() != seen_selection_ || !session_.idle() ||
                  popups_.busy() || dock_.screen() != seen_screen_ || dock_.is_changing();
   seen_screen_ = dock_.screen();
   seen_selection_ = session_.navigation.version();
   unsettled_frames_ = changed ? 3 : std::max(0, unsettled_frames_ - 1);
+}
+
+Picture Application::PictureOfFrame() const {
+  return DrawPicture(*ImGui::GetDrawData(), appearance_.theme().Rgb(Color::kCanvas));
 }
 
 bool Application::settled() const {

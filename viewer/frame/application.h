@@ -19,6 +19,7 @@
 #include "viewer/frame/session_store.h"
 #include "viewer/frame/view_history.h"
 #include "viewer/session/session.h"
+#include "viewer/widgets/picture.h"
 #include "viewer/widgets/view.h"
 #include "viewer/window/surface.h"
 
@@ -56,6 +57,8 @@ class Application {
   /// Shows that screen or panel.
   void BringUp(const std::string& view);
   void DrawFrame();
+  /// The pixels of the frame that was drawn last.
+  Picture PictureOfFrame() const;
   /// Nothing that was typed or clicked waits for another frame.
   bool answered() const { return !feed_.waiting(*contexts_->imgui); }
   /// Nothing changes any more by itself: what was asked for is drawn.

@@ -2,6 +2,7 @@
 #include "viewer/frame/exporter.h"
 
 #include <fmt/format.h>
+#include <imgui/imgui.h>
 
 #include <filesystem>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "core/base/file.h"
 #include "viewer/frame/svg.h"
+#include "viewer/window/rasterizer.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -43,9 +45,10 @@ void Exporter::Write(const std::string& path) {
   frames_ = 0;
 }
 
-Result<std::string> Exporter::Bytes(Surface& surface, const Dock::Panel& panel) {
+Result<std::string> Exporter::Bytes(const Dock::Panel& panel) {
   if (format_ == ExportFormat::kPng) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const Picture picture, surface.Pixels());
+    const Picture picture =
+        DrawPicture(*ImGui::GetDrawData(), appearance_.theme().Rgb(Color::kCanvas));
     const auto whole = [](float value) { return static_cast<int>(value); };
     return ToPng(
         picture.Cut(whole(panel.x), whole(panel.y), whole(panel.width), whole(panel.height)));
@@ -56,16 +59,13 @@ Result<std::string> Exporter::Bytes(Surface& surface, const Dock::Panel& panel) 
                     appearance_.theme().Rgb(Color::kPanel));
 }
 
-void Exporter::Finish(Surface& surface) {
+void Exporter::Finish() {
   if (path_.empty() || ++frames_ <= kFirstFrame) return;
   const Dock::Panel* panel = dock_.Find(view_);
   Result<std::string> bytes =
       panel == nullptr || panel->width <= 0
           ? InputError(view_ + " is no longer visible", "show it and export again")
-          : Bytes(surface, *panel);
-  const bool may_come = !bytes && format_ == ExportFormat::kPng &&
-                        bytes.error().error_class == ErrorClass::kEnvironment;
-  if (may_come && frames_ < kMaxFrames) return;  // with the next frame
+          : Bytes(*panel);
   const std::string path = std::exchange(path_, {});
   const Status written =
       bytes ? WriteFileAtomically(path, *bytes) : Status(std::unexpected(bytes.error()));

@@ -7,16 +7,12 @@
 #include "viewer/frame/dock.h"
 #include "viewer/frame/popups.h"
 #include "viewer/session/session.h"
-#include "viewer/window/surface.h"
 
 namespace hloscope::viewer {
 
 /// The content of a panel as a file: its table, its drawing or its pixels.
 class Exporter {
  public:
-  /// A minimized window has no pixels, and may stay so: no more frames than these are waited for.
-  static constexpr int kMaxFrames = 30;
-
   Exporter(Session& session, Dock& dock, Popups& popups, const Appearance& appearance)
       : session_(session), dock_(dock), popups_(popups), appearance_(appearance) {}
 
@@ -25,11 +21,11 @@ class Exporter {
   /// Writes what was asked for to that path, once a frame without the popup is drawn.
   void Write(const std::string& path);
   /// After each frame.
-  void Finish(Surface& surface);
+  void Finish();
   bool is_waiting() const { return !path_.empty(); }
 
  private:
-  Result<std::string> Bytes(Surface& surface, const Dock::Panel& panel);
+  Result<std::string> Bytes(const Dock::Panel& panel);
 
   Session& session_;
   Dock& dock_;

@@ -8,7 +8,9 @@
 
 #include "core/analysis/align/alignment.h"
 #include "core/analysis/align/provenance.h"
+#include "core/graph/computed_by.h"
 #include "core/graph/count_text.h"
+#include "viewer/facts/answers.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/task_cache.h"
@@ -40,14 +42,23 @@ std::shared_ptr<const SourceKernels> SourceKernelsOf(
     const std::shared_ptr<const hlo::Module>& first,
     const std::shared_ptr<const hlo::Module>& later,
     const std::shared_ptr<const StageKernels>& kernels) {
+  // Until it is known how much there is to read.
+  if (FactsOf(context, module).waiting()) return nullptr;
   const Pending<SourceKernels>& found = context.cache.Get(
       PartKey<SourceKernels>{module, stage}, "linking source and fused graph",
-      [provenance = context.data.Provenance(module), stage, first, later, kernels](TaskControl&) {
+      [provenance = context.data.Provenance(module), stage, first, later, kernels,
+       through_all = MayReadAllStages(context, module)](TaskControl&) {
         auto made = std::make_shared<SourceKernels>();
         made->links = provenance == nullptr
                           ? analysis::Align(*first, *later)
                           : provenance->lineage().Between(0, *first, stage, *later);
-        made->kernel_of = graph::MapOperations(*first, made->links, kernels->map);
+        // As Selection follows it; a direct way may lead to a kernel like the right one.
+        Result<std::vector<uint32_t>> each =
+            provenance != nullptr && through_all
+                ? graph::KernelOfEach(provenance->lineage(), 0, stage, kernels->map)
+                : InputError("not followed");
+        made->kernel_of = each ? graph::WithFoldedOperations(*first, *std::move(each))
+                               : graph::MapOperations(*first, made->links, kernels->map);
         made->members = graph::KernelMembers(made->kernel_of, kernels->map.kernels.size());
         made->first = first;
         return Computed<SourceKernels>(std::move(made));

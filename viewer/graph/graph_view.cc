@@ -39,7 +39,7 @@ class GraphView : public View {
       Sentence(frame, "no module in this dump; Home lists its files");
       return;
     }
-    const int32_t stage = frame.context.navigation.stage();
+    const int32_t stage = ShownStage(frame.context, module);
     if (frame.context.document.dump()->modules()[static_cast<size_t>(module)].stages.empty()) {
       Sentence(frame, "no stage of this module was dumped as HLO");
       return;
@@ -145,6 +145,14 @@ class GraphView : public View {
   }
 
  private:
+  // What was compiled, whichever stage the text shows: what ran is a property of the module.
+  // Without it the last that was dumped.
+  static int32_t ShownStage(const Context& context, int32_t module) {
+    const dump::DumpModel& dump = *context.document.dump();
+    const int32_t final_stage = dump.FinalStage(module);
+    if (final_stage >= 0) return final_stage;
+    return static_cast<int32_t>(dump.modules()[static_cast<size_t>(module)].stages.size()) - 1;
+  }
   bool HasSource() const { return stage_ > 0; }
   // The graph that keys act on: one that can be seen. Devices show that of the fusions.
   GraphPane& Active() {

@@ -67,11 +67,23 @@ class Search {
     if (starts_.size() >= kMax || !AddStep(stage, id, 1, analysis::LinkReason::kSame)) return;
     if (starts_.empty()) out_.start_stage = stage;
     starts_.emplace_back(stage, id);
+    if (stage == out_.final_stage) AddComputing(id);
   }
+  // First those that are of no fusion: what a kernel or buffer is, not what is inside it.
   void StartAll(int32_t stage, const Result<std::vector<InstructionId>>& ids) {
     const std::vector<InstructionId>* found = Take(ids);
     if (found == nullptr) return;
-    for (InstructionId id : *found) Start(stage, id);
+    const auto module = dump_.Module(out_.module, stage);
+    if (!module) return Note(module.error().ToString());
+    const std::vector<InstructionId> outer = analysis::KernelInstructions(**module);
+    for (const bool is_head : {true, false}) {
+      for (const InstructionId id : *found) {
+        if ((outer[id.index] == id) == is_head) Start(stage, id);
+      }
+    }
+  }
+  void AddComputing(InstructionId id) {
+    if (std::ranges::find(out_.computing, id) == out_.computing.end()) out_.computing.push_back(id);
   }
   bool AddStep(int32_t stage, InstructionId id, float confidence, analysis::LinkReason reason) {
     if (!seen_.emplace(static_cast<uint64_t>(stage) << 32 | id.index).second) return false;
@@ -190,6 +202,7 @@ class Search {
     auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from) {
       to.insert(to.end(), from.begin(), from.end());
     };
+    for (const analysis::LineageStep& step : facts->compiled) AddComputing(step.instruction);
     append(out_.kernels, facts->kernels);
     append(out_.thunks, facts->thunks);
     append(out_.buffers, facts->buffers);
@@ -201,11 +214,11 @@ class Search {
   }
 
   void AddKernelInstructions() {
-    if (out_.final_instructions.empty()) return;
+    if (out_.computing.empty()) return;
     auto module = dump_.Module(out_.module, out_.final_stage);
     if (!module) return;
     std::vector<InstructionId> kernel_of = analysis::KernelInstructions(**module);
-    for (InstructionId id : out_.final_instructions) {
+    for (InstructionId id : out_.computing) {
       if (id.index >= kernel_of.size() || !kernel_of[id.index].valid()) continue;
       InstructionId kernel = kernel_of[id.index];
       if (std::ranges::find(out_.kernel_instructions, kernel) == out_.kernel_instructions.end())

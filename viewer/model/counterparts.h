@@ -35,8 +35,9 @@ struct Counterparts {
   int32_t module = -1;  // that all others are of; -1: none
   // In every stage that has any, itself included; by stage, best first.
   std::vector<StageCounterpart> stages;
-  // In the final stage: the instructions that stand for it, and those whose kernels compute them.
-  std::vector<hlo::InstructionId> final_instructions, kernel_instructions;
+  // In the final stage: the instructions that stand for it; of those the ones that compute it and
+  // do not only read it; and the fusions or instructions of their own that are these or hold them.
+  std::vector<hlo::InstructionId> final_instructions, computing, kernel_instructions;
   int32_t final_stage = -1;
   int32_t start_stage = -1;                       // where it was followed from
   std::vector<int32_t> thunks, kernels, buffers;  // positions in the module's tables, ascending

@@ -161,7 +161,7 @@ class PassesView : public View {
     const StageGain& gain = costs->gains[static_cast<size_t>(best)];
     Label(frame.theme, Color::kTextSecondary, "Saves most (estimate):");
     const std::string saved = fmt::format(": {} moved", SignedBytesText(gain.bytes));
-    const std::string pass = PassName(entry.stages[static_cast<size_t>(best)]);
+    const std::string pass = PassName(entry, best);
     const auto width = [](const std::string& text) { return ImGui::CalcTextSize(text.c_str()).x; };
     std::string text = SafeText(pass, 40) + saved;
     SameLineIfRoom(width(text));

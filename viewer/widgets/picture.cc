@@ -53,7 +53,7 @@ Result<std::string> ToPng(const Picture& picture) {
   std::string packed(size, '\0');
   if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
                 reinterpret_cast<const Bytef*>(rows.data()), static_cast<uLong>(rows.size()),
-                9) != Z_OK)
+                6) != Z_OK)
     return InternalError("cannot compress the pixels");
   packed.resize(size);
 

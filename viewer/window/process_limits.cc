@@ -53,7 +53,7 @@ Status CheckThreads() {
       "raise the limit of processes (ulimit -u) or of memory (ulimit -v)");
 }
 
-// A screenshot of nothing in a process of its own.
+// A frame of nothing in a process of its own.
 Status TryDrawing(rlim_t limit) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make());
   ChildOptions options{.program = kThisProgram,
@@ -74,16 +74,18 @@ Status TryDrawing(rlim_t limit) {
 
 }  // namespace
 
-Status CheckProcessLimits() {
+bool IsTrialOfOpenGl() { return std::getenv(kTrial) != nullptr; }
+
+Status CheckProcessLimits(bool for_window) {
   rlimit space{};
   const bool is_limited = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
-  if (std::getenv(kTrial) != nullptr) {
+  if (IsTrialOfOpenGl()) {
     if (is_limited && space.rlim_cur > kMargin) space.rlim_cur -= kMargin;
     setrlimit(RLIMIT_AS, &space);
     return {};
   }
   HLOSCOPE_TRY(CheckThreads());
-  return is_limited ? TryDrawing(space.rlim_cur) : Status();
+  return is_limited && for_window ? TryDrawing(space.rlim_cur) : Status();
 }
 
 }  // namespace hloscope::viewer

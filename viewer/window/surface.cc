@@ -1,4 +1,5 @@
-// Surfaces of GLFW (X11, and its null platform with EGL) and the one without anything.
+// The surface of GLFW (X11) and the one without anything. GLFW loads X11 and OpenGL when a window
+// is made, not before.
 #include "viewer/window/surface.h"
 
 #include <GLFW/glfw3.h>
@@ -15,13 +16,11 @@
 namespace hloscope::viewer {
 namespace {
 
-// The four functions of OpenGL beyond what ImGui's back end calls itself.
+// The functions of OpenGL beyond what ImGui's back end calls itself.
 struct Gl {
   void (*Viewport)(int, int, int, int) = nullptr;
   void (*ClearColor)(float, float, float, float) = nullptr;
   void (*Clear)(unsigned) = nullptr;
-  void (*PixelStorei)(unsigned, int) = nullptr;
-  void (*ReadPixels)(int, int, int, int, unsigned, unsigned, void*) = nullptr;
 
   bool Load() {
     auto load = [](auto& function, const char* name) {
@@ -30,12 +29,10 @@ struct Gl {
       return function != nullptr;
     };
     return load(Viewport, "glViewport") && load(ClearColor, "glClearColor") &&
-           load(Clear, "glClear") && load(PixelStorei, "glPixelStorei") &&
-           load(ReadPixels, "glReadPixels");
+           load(Clear, "glClear");
   }
 };
-constexpr unsigned kGlColorBuffer = 0x4000, kGlRgb = 0x1907, kGlUnsignedByte = 0x1401,
-                   kGlPackAlignment = 0x0D05;
+constexpr unsigned kGlColorBuffer = 0x4000;
 
 std::string GlfwError() {
   const char* text = nullptr;
@@ -45,7 +42,7 @@ std::string GlfwError() {
 
 class GlfwSurface : public Surface {
  public:
-  explicit GlfwSurface(SurfaceKind kind) : kind_(kind) {}
+  GlfwSurface() = default;
   ~GlfwSurface() override {
     if (renderer_) ImGui_ImplOpenGL3_Shutdown();
     if (platform_) ImGui_ImplGlfw_Shutdown();
@@ -56,10 +53,8 @@ class GlfwSurface : public Surface {
   GlfwSurface& operator=(const GlfwSurface&) = delete;
 
   Status Start(const SurfaceOptions& options) {
-    bool offscreen = kind_ == SurfaceKind::kOffscreen;
     // Mesa maps its cache of shaders into memory, and a full disk then ends the process.
     setenv("MESA_SHADER_CACHE_DISABLE", "true", 0);
-    glfwInitHint(GLFW_PLATFORM, offscreen ? GLFW_PLATFORM_NULL : GLFW_ANY_PLATFORM);
     if (glfwInit() == GLFW_FALSE)
       return EnvironmentError(
           "cannot open a window: " + GlfwError(),
@@ -67,15 +62,15 @@ class GlfwSurface : public Surface {
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
     glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
-    if (offscreen) glfwWindowHint(GLFW_CONTEXT_CREATION_API, GLFW_EGL_CONTEXT_API);
+    if (options.kind == SurfaceKind::kHidden) glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
     window_ = glfwCreateWindow(options.width, options.height, "hloscope", nullptr, nullptr);
     if (window_ == nullptr)
-      return EnvironmentError(
-          "no OpenGL 3.3: " + GlfwError(),
-          "install libgl1-mesa-dri libegl1 libopengl0 libgl1, which draw without a GPU");
+      return EnvironmentError("no OpenGL 3.3: " + GlfwError(),
+                              "install libgl1-mesa-dri and libgl1, which draw without a GPU; "
+                              "--screenshot OUT.png needs none");
     glfwMakeContextCurrent(window_);
     if (!gl_.Load()) return EnvironmentError("OpenGL lacks functions of version 3.3");
-    glfwSwapInterval(offscreen ? 0 : 1);
+    glfwSwapInterval(options.kind == SurfaceKind::kHidden ? 0 : 1);
     glfwSetWindowUserPointer(window_, this);
     glfwSetDropCallback(window_, [](GLFWwindow* window, int count, const char** paths) {
       auto* self = static_cast<GlfwSurface*>(glfwGetWindowUserPointer(window));
@@ -103,15 +98,11 @@ class GlfwSurface : public Surface {
     gl_.ClearColor(part(16), part(8), part(0), 1);
     gl_.Clear(kGlColorBuffer);
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-    if (kind_ == SurfaceKind::kOffscreen || pixels_.is_open()) ReadBack();
-    if (kind_ == SurfaceKind::kWindow) glfwSwapBuffers(window_);
+    glfwSwapBuffers(window_);
   }
 
   void Wait(double seconds) override {
-    if (kind_ == SurfaceKind::kOffscreen) {
-      // Its null platform has no events to wait for but those of Wake().
-      glfwWaitEventsTimeout(seconds < 0 ? 1 : seconds);
-    } else if (seconds < 0) {
+    if (seconds < 0) {
       glfwWaitEvents();
     } else {
       glfwWaitEventsTimeout(seconds);
@@ -120,44 +111,18 @@ class GlfwSurface : public Surface {
   void Wake() override { glfwPostEmptyEvent(); }
   bool closed() const override { return glfwWindowShouldClose(window_) != 0; }
   float scale() const override { return scale_; }
-  bool hidden() const override {
-    return kind_ == SurfaceKind::kWindow && glfwGetWindowAttrib(window_, GLFW_ICONIFIED) != 0;
-  }
-  bool focused() const override {
-    return kind_ != SurfaceKind::kWindow || glfwGetWindowAttrib(window_, GLFW_FOCUSED) != 0;
-  }
+  bool hidden() const override { return glfwGetWindowAttrib(window_, GLFW_ICONIFIED) != 0; }
+  bool focused() const override { return glfwGetWindowAttrib(window_, GLFW_FOCUSED) != 0; }
   void SetTitle(const std::string& title) override { glfwSetWindowTitle(window_, title.c_str()); }
-  void Maximize() override {
-    if (kind_ == SurfaceKind::kWindow) glfwMaximizeWindow(window_);
-  }
-  bool is_maximized() const override {
-    return kind_ == SurfaceKind::kWindow && glfwGetWindowAttrib(window_, GLFW_MAXIMIZED) != 0;
-  }
-
-  Result<Picture> Pixels() override { return pixels_.Take(); }
+  void Maximize() override { glfwMaximizeWindow(window_); }
+  bool is_maximized() const override { return glfwGetWindowAttrib(window_, GLFW_MAXIMIZED) != 0; }
 
  private:
-  void ReadBack() {
-    Picture upside_down{.width = width_, .height = height_, .rgb = {}};
-    auto row = static_cast<size_t>(width_) * 3;
-    upside_down.rgb.resize(row * static_cast<size_t>(height_));
-    gl_.PixelStorei(kGlPackAlignment, 1);
-    gl_.ReadPixels(0, 0, width_, height_, kGlRgb, kGlUnsignedByte, upside_down.rgb.data());
-    Picture picture{.width = width_, .height = height_, .rgb = {}};
-    for (int y = height_ - 1; y >= 0; --y) {
-      auto begin = upside_down.rgb.begin() + static_cast<ptrdiff_t>(row) * y;
-      picture.rgb.insert(picture.rgb.end(), begin, begin + static_cast<ptrdiff_t>(row));
-    }
-    pixels_.Give(std::move(picture));
-  }
-
-  SurfaceKind kind_;
   GLFWwindow* window_ = nullptr;
   Gl gl_;
   bool platform_ = false, renderer_ = false;
   float scale_ = 1;
   int width_ = 0, height_ = 0;
-  PixelRequest pixels_;
 };
 
 class HeadlessSurface : public Surface {
@@ -202,7 +167,6 @@ class HeadlessSurface : public Surface {
   }
   bool closed() const override { return false; }
   float scale() const override { return scale_; }
-  Result<Picture> Pixels() override { return UnsupportedError("no pixels without OpenGL"); }
 
  private:
   int width_, height_;
@@ -216,7 +180,7 @@ class HeadlessSurface : public Surface {
 
 Result<std::unique_ptr<Surface>> Surface::Make(const SurfaceOptions& options) {
   if (options.kind == SurfaceKind::kHeadless) return std::make_unique<HeadlessSurface>(options);
-  auto surface = std::make_unique<GlfwSurface>(options.kind);
+  auto surface = std::make_unique<GlfwSurface>();
   HLOSCOPE_TRY(surface->Start(options));
   return surface;
 }

@@ -1,5 +1,5 @@
-// Surface: where frames go. A window, a picture without any display, or nothing at all, by one code
-// path.
+// Surface: where frames go: a window, or nowhere (window/rasterizer.h makes pictures of them), by
+// one code path.
 #pragma once
 
 #include <cstdint>
@@ -9,39 +9,19 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "viewer/widgets/picture.h"
 
 namespace hloscope::viewer {
 
 enum class SurfaceKind : uint8_t {
-  kWindow,     // a window of the desktop
-  kOffscreen,  // OpenGL of Mesa without a display: for pictures
-  kHeadless,   // no OpenGL and no pixels: for tests
+  kWindow,    // a window of the desktop
+  kHidden,    // the same, never shown: whether OpenGL starts
+  kHeadless,  // no display, no OpenGL: for pictures and tests
 };
 
 struct SurfaceOptions {
   SurfaceKind kind = SurfaceKind::kWindow;
   int width = 1600, height = 1000;  // pixels
   float scale = 0;                  // pixels for each logical pixel; 0: what the display says
-};
-
-/// Pixels of a frame, which are read back only where they were asked for.
-class PixelRequest {
- public:
-  bool is_open() const { return is_open_; }
-  void Give(Picture picture) { picture_ = std::move(picture); }
-  /// Those that were given since the last Take; none yet: an environment error, and the next frame
-  /// is read back.
-  Result<Picture> Take() {
-    is_open_ = picture_.rgb.empty();
-    if (is_open_)
-      return EnvironmentError("no frame was read back yet", "ask again after the next one");
-    return std::exchange(picture_, {});
-  }
-
- private:
-  bool is_open_ = false;
-  Picture picture_;
 };
 
 // Owns the platform and renderer back ends of the current ImGui context.
@@ -71,9 +51,6 @@ class Surface {
   // The window fills the display; nothing where there is none.
   virtual void Maximize() {}
   virtual bool is_maximized() const { return false; }
-  // What Show() drew last. Fails without pixels; with an environment error where they are there
-  // after the next frame.
-  virtual Result<Picture> Pixels() = 0;
 
  private:
   std::vector<std::string> dropped_;

@@ -37,6 +37,11 @@ std::string_view Describe(LinkReason reason) {
 
 bool IsIdentity(LinkReason reason) { return reason < LinkReason::kFusionRoot; }
 
+bool Computes(LinkReason reason) {
+  return reason != LinkReason::kParameter && reason != LinkReason::kOperand &&
+         reason != LinkReason::kServes;
+}
+
 Alignment::Alignment(size_t before_count, size_t after_count, std::vector<Link> links)
     : links_(std::move(links)) {
   auto best_first = [](const Link& l) { return std::tuple(-l.confidence, l.reason); };

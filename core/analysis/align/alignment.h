@@ -61,6 +61,8 @@ class Alignment {
 
 // True for reasons that say: this is that instruction, not something made of it.
 bool IsIdentity(LinkReason reason);
+// True for reasons that say: this computes that instruction's value, and does not only read it.
+bool Computes(LinkReason reason);
 
 // Never fails; time is near linear in the instructions of both.
 Alignment Align(const hlo::Module& before, const hlo::Module& after);

@@ -94,10 +94,13 @@ Result<bool> Lineage::WalkStep(int32_t at, int32_t direction, int32_t to, size_t
                        .reason = link.reason,
                        .link_confidence = link.confidence,
                        .confidence = from.confidence * link.confidence,
-                       .from = static_cast<int32_t>(k)};
+                       .from = static_cast<int32_t>(k),
+                       .computes = from.computes && Computes(link.reason),
+                       .is_same = from.is_same && IsIdentity(link.reason)};
       if (step.confidence < options.least_confidence) continue;
       auto [kept, added] = next.emplace(step.instruction, step);
-      if (!added && step.confidence > kept->second.confidence) kept->second = step;
+      const auto rank = [](const LineageStep& s) { return std::pair(s.computes, s.confidence); };
+      if (!added && rank(step) > rank(kept->second)) kept->second = step;
     }
   }
   if (next.empty()) return false;

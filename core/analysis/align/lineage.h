@@ -27,6 +27,8 @@ struct LineageStep {
   float link_confidence = 1;              // of that link
   float confidence = 1;                   // of the whole chain so far: the product of its links
   int32_t from = -1;                      // step it was reached from; -1: the one asked about
+  bool computes = true;                   // each link on the way does (see Computes) …
+  bool is_same = true;                    // … and is an identity
 };
 // LineageSteps stage by stage, away from the instruction asked about, which is the first; those of
 // a stage best first.

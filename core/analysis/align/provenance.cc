@@ -6,6 +6,7 @@
 
 #include "core/analysis/align/fingerprint.h"
 #include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::analysis {
 namespace {
@@ -34,6 +35,21 @@ bool HasLargeConstants(const Module& module, const hlo::Instruction& fusion) {
   return false;
 }
 
+// What took its place counts as much as the best of them. Of what only names a value (a bitcast),
+// that which is the instruction itself.
+std::vector<LineageStep> ComputingSteps(const Module& final, int32_t stage, const Chain& chain) {
+  constexpr float kAsGood = 0.75f;
+  std::vector<LineageStep> steps;
+  for (const LineageStep& s : chain.steps) {
+    const bool names = hlo::HasTrait(final[s.instruction].opcode, hlo::kTraitNoCode);
+    if (s.stage == stage && s.computes && (s.is_same || !names)) steps.push_back(s);
+  }
+  if (steps.empty()) return steps;
+  const float enough = std::ranges::max(steps, {}, &LineageStep::confidence).confidence * kAsGood;
+  std::erase_if(steps, [&](const LineageStep& s) { return s.confidence < enough; });
+  return steps;
+}
+
 }  // namespace
 
 Provenance::Provenance(std::shared_ptr<const dump::DumpModel> model, int32_t module)
@@ -55,9 +71,13 @@ Result<InstructionFacts> Provenance::FactsOf(int32_t stage, InstructionId id) co
   if (kernel != id) facts.fusion = kernel;
   facts.notes = notes();
   int32_t last = final_stage();
-  for (const LineageStep& s : facts.descendants.steps) {
-    if (s.stage == last) facts.compiled.push_back(s);
+  if (last < 0) return facts;
+  Result<std::shared_ptr<const Module>> final = lineage_.Module(last);
+  if (!final) {
+    facts.notes.push_back(final.error().ToString());
+    return facts;
   }
+  facts.compiled = ComputingSteps(**final, last, facts.descendants);
   if (facts.compiled.empty()) return facts;
   Result<const Tables*> tables = GetTables();
   if (!tables) {
@@ -65,18 +85,13 @@ Result<InstructionFacts> Provenance::FactsOf(int32_t stage, InstructionId id) co
     return facts;
   }
   facts.notes.insert(facts.notes.end(), (*tables)->notes.begin(), (*tables)->notes.end());
-  HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<const Module> final, lineage_.Module(last));
-  // What took its place counts as much as the best of them.
-  float enough = facts.compiled.front().confidence * 0.9f;
-  for (const LineageStep& s : facts.compiled) {
-    if (s.confidence >= enough) AddCode(**tables, *final, s.instruction, facts);
-  }
+  for (const LineageStep& s : facts.compiled) AddCode(**tables, **final, s.instruction, facts);
   return facts;
 }
 
-// The kernel, thunk and buffers of the nearest caller that has any.
+// The kernel, thunk and buffers of the nearest caller that has any. A parameter has a buffer alone.
 void Provenance::AddCode(const Tables& tables, const Module& final, InstructionId id,
-                         InstructionFacts& facts) const {
+                         InstructionFacts& facts) {
   auto add = [&](const Positions& positions, std::vector<int32_t>& into) {
     InstructionId at = id;
     for (int steps = 0; at.valid() && steps < kMaxCallers; ++steps) {
@@ -89,8 +104,10 @@ void Provenance::AddCode(const Tables& tables, const Module& final, InstructionI
       at = hlo::CallGraphOf(final).FirstCaller(final[at].computation);
     }
   };
-  add(tables.kernels, facts.kernels);
-  add(tables.thunks, facts.thunks);
+  if (final[id].opcode != hlo::Opcode::kParameter) {
+    add(tables.kernels, facts.kernels);
+    add(tables.thunks, facts.thunks);
+  }
   add(tables.buffers, facts.buffers);
 }
 

@@ -21,9 +21,11 @@ namespace hloscope::analysis {
 struct InstructionFacts {
   Chain ancestors, descendants;
   FoundSource source;
-  hlo::InstructionId fusion;          // of its own stage, the outermost around it; else invalid
-  std::vector<LineageStep> compiled;  // what it became in the final stage, best first
-  std::vector<int32_t> kernels;    // positions in dump::KernelTable::kernels, of the best of those
+  hlo::InstructionId fusion;  // of its own stage, the outermost around it; else invalid
+  // What computes it in the final stage, best first: not what only reads it, nor a name of its
+  // value.
+  std::vector<LineageStep> compiled;
+  std::vector<int32_t> kernels;    // positions in dump::KernelTable::kernels, of those
   std::vector<int32_t> thunks;     // … in dump::ThunkSequence::thunks
   std::vector<int32_t> buffers;    // … in dump::BufferTable::values
   std::vector<std::string> notes;  // what could not be read
@@ -67,8 +69,8 @@ class Provenance {
   Tables ReadTables(std::shared_ptr<const dump::InstructionLookup> lookup) const;
   static void AddEqualFusions(const hlo::Module& final, Tables& tables);
   Result<std::vector<hlo::InstructionId>> Inside(const std::vector<std::string>& names) const;
-  void AddCode(const Tables& tables, const hlo::Module& final, hlo::InstructionId id,
-               InstructionFacts& facts) const;
+  static void AddCode(const Tables& tables, const hlo::Module& final, hlo::InstructionId id,
+                      InstructionFacts& facts);
 
   std::shared_ptr<const dump::DumpModel> model_;
   int32_t module_;

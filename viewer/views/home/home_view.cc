@@ -187,7 +187,8 @@ class HomeView : public View {
       {ModuleColumn::kBefore, "before", 74, "instructions in the first stage"},
       {ModuleColumn::kCompiled, "compiled", 84, "instructions in the final stage"},
       {ModuleColumn::kFusions, "fusions", 72, "fusions in the final stage"},
-      {ModuleColumn::kKernels, "kernels", 72, "kernel functions with code in the dump"},
+      {ModuleColumn::kKernels, "kernels", 72,
+       "device kernels of the final stage; equal ones share their code"},
       {ModuleColumn::kMemory, "memory", 80, "bytes of all allocations"},
       {ModuleColumn::kTime, "time", 80, "time in the profile"},
   };
