@@ -1,6 +1,8 @@
 // Counting ids by folder.
 #include "core/dump/processes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -25,6 +27,12 @@ std::string ProcessText(const ModuleEntry& module) {
 int64_t ProcessesIn(const DumpModel& model) {
   const std::vector<int32_t> processes = ProcessOfModules(model);
   return processes.empty() ? 1 : std::ranges::max(processes) + int64_t{1};
+}
+
+std::string ProcessesText(const DumpModel& model) {
+  const int64_t processes = ProcessesIn(model);
+  if (processes < 2) return {};
+  return fmt::format("written by {} processes into one folder: ids of modules repeat", processes);
 }
 
 }  // namespace hloscope::dump
