@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -31,7 +32,16 @@ int64_t ProcessesIn(const DumpModel& model) {
 
 std::string ProcessesText(const DumpModel& model) {
   const int64_t processes = ProcessesIn(model);
-  if (processes < 2) return {};
+  if (processes < 2) {
+    std::set<std::string_view> folders;
+    bool is_recorded = false;
+    for (const ModuleEntry& module : model.modules()) {
+      folders.insert(module.folder);
+      is_recorded |= module.folder.starts_with("process-");
+    }
+    if (!is_recorded || folders.size() < 2) return {};
+    return fmt::format("written by {} processes, each into a folder of its own", folders.size());
+  }
   return fmt::format("written by {} processes into one folder: ids of modules repeat", processes);
 }
 
