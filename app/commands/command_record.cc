@@ -16,12 +16,14 @@
 #include "core/base/escape.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
 #include "core/debug/bundle/redactor.h"
 #include "core/debug/bundle/secret_names.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/dump_recompilations.h"
 #include "core/debug/record/flag_probe.h"
 #include "core/debug/record/program_run.h"
+#include "core/debug/record/python_hook.h"
 #include "core/debug/record/recording_plan.h"
 #include "core/dump/run_record.h"
 
@@ -87,9 +89,13 @@ class RecordCommand : public Command {
                        run->interrupted ? "was interrupted and " : "", run->exit.ToString()));
     }
     WarnOfFlags(*program, environment, *plan, *run, context.limits);
-    std::error_code ignored;
-    if (!plan->hook.empty()) std::filesystem::remove_all(plan->hook, ignored);
-    if (options_.profile && !plan->hook.empty() && FilesIn(plan->dump + "/profile") == profiles)
+    if (!plan->hook.empty()) {
+      const std::string failures = debug::RemovePythonHook(plan->dump, plan->hook);
+      if (!failures.empty())
+        Warn("a process got no folder of its own, its modules may replace those of others: " +
+             EscapeForTerminal(failures));
+    }
+    if (plan->profiles && FilesIn(plan->dump + "/profile") == profiles)
       Warn(
           "no profile was written: the program ended by os._exit or a signal, or nothing was "
           "profiled");

@@ -11,6 +11,7 @@
 #include "core/base/counted.h"
 #include "core/dump/logged_errors.h"
 #include "core/dump/processes.h"
+#include "core/dump/tensorflow_borders.h"
 
 namespace hloscope::app {
 namespace {
@@ -203,21 +204,6 @@ std::string OutsideText(const std::vector<dump::TensorFlowNode>& nodes) {
   return out;
 }
 
-std::string BordersText(const std::vector<dump::ClusterBorder>& borders) {
-  if (borders.empty()) return {};
-  int64_t bytes = 0, unknown = 0, copied = 0;
-  for (const dump::ClusterBorder& border : borders) {
-    border.bytes < 0 ? ++unknown : bytes += border.bytes;
-    copied += border.copied() ? 1 : 0;
-  }
-  std::string out = fmt::format("  {} across cluster boundaries: {}",
-                                Counted(borders.size(), "value"), BytesText(bytes));
-  if (unknown > 0) out += fmt::format(" and {} of unknown size", unknown);
-  out += copied > 0 ? fmt::format("; {} copied between devices\n", copied)
-                    : "; none is copied between devices\n";
-  return out;
-}
-
 std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowSummary& tf) {
   std::string out;
   if (!tf.verdict.sentence.empty()) out += fmt::format("  TensorFlow: {}\n", tf.verdict.sentence);
@@ -239,7 +225,7 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
         Counted(tf.in_functions.size(), "node"));
     out += OutsideText(tf.in_functions);
   }
-  out += BordersText(tf.borders);
+  if (!tf.borders.empty()) out += fmt::format("  {}\n", dump::BordersText(tf.borders, BytesText));
   for (const std::string& device : tf.devices) {
     const std::string_view meaning = dump::DescribeTensorFlowDevice(device);
     if (!meaning.empty()) out += fmt::format("  device {}: {}\n", device, meaning);
@@ -248,13 +234,10 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
 }
 
 std::string HeadText(const DumpModel& model) {
-  const int64_t processes = dump::ProcessesIn(model);
-  return fmt::format("{}: {}, {}{}\n", model.path(), Counted(model.modules().size(), "module"),
-                     Counted(model.files().size(), "file"),
-                     processes < 2 ? ""
-                                   : fmt::format(", written by {} processes into one folder: ids "
-                                                 "of modules repeat",
-                                                 processes));
+  const std::string processes = dump::ProcessesText(model);
+  return fmt::format("{}: {}, {}{}{}\n", model.path(), Counted(model.modules().size(), "module"),
+                     Counted(model.files().size(), "file"), processes.empty() ? "" : ", ",
+                     processes);
 }
 
 std::string MissingText(const DumpReport& report) {

@@ -9,15 +9,7 @@ namespace hloscope::app {
 
 std::string ErrorText(const dump::ExplainedError& error, std::string_view from,
                       std::string_view indent) {
-  std::string place = error.file.empty() ? fmt::format("{}:{}", from, error.at_line)
-                                         : fmt::format("{}:{}", error.file, error.line);
-  std::string what;
-  if (!error.node.empty()) what += " node " + error.node;
-  if (!error.op.empty() && error.op != error.node) what += " (" + error.op + ")";
-  if (!error.device.empty()) what += " on " + error.device;
-  std::string out =
-      fmt::format("{}{}: {}{}{} {}\n", indent, place, error.kind, what.empty() ? ":" : ",",
-                  what.empty() ? "" : what + ":", error.reason);
+  std::string out = fmt::format("{}{}\n", indent, dump::ErrorSentence(error, from));
   if (!error.fix.empty()) out += fmt::format("{}  fix: {}\n", indent, error.fix);
   for (const std::string& buffer : error.buffers)
     out += fmt::format("{}  buffer {}\n", indent, buffer);

@@ -1,8 +1,11 @@
 // Counting ids by folder.
 #include "core/dump/processes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -25,6 +28,21 @@ std::string ProcessText(const ModuleEntry& module) {
 int64_t ProcessesIn(const DumpModel& model) {
   const std::vector<int32_t> processes = ProcessOfModules(model);
   return processes.empty() ? 1 : std::ranges::max(processes) + int64_t{1};
+}
+
+std::string ProcessesText(const DumpModel& model) {
+  const int64_t processes = ProcessesIn(model);
+  if (processes < 2) {
+    std::set<std::string_view> folders;
+    bool is_recorded = false;
+    for (const ModuleEntry& module : model.modules()) {
+      folders.insert(module.folder);
+      is_recorded |= module.folder.starts_with("process-");
+    }
+    if (!is_recorded || folders.size() < 2) return {};
+    return fmt::format("written by {} processes, each into a folder of its own", folders.size());
+  }
+  return fmt::format("written by {} processes into one folder: ids of modules repeat", processes);
 }
 
 }  // namespace hloscope::dump

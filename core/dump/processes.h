@@ -19,5 +19,8 @@ std::string ProcessText(const ModuleEntry& module);
 
 // The largest number of processes that wrote into one folder, at least 1.
 int64_t ProcessesIn(const DumpModel& model);
+// "written by 3 processes into one folder: ids of modules repeat", or "by 3 processes, each into a
+// folder of its own", as `record` has it; empty: by one.
+std::string ProcessesText(const DumpModel& model);
 
 }  // namespace hloscope::dump

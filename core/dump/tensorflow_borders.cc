@@ -1,8 +1,11 @@
 // Edges of the main graph between a cluster and what is outside it, or in another.
 #include "core/dump/tensorflow_borders.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/dump/tensorflow/graph_edges.h"
 #include "core/dump/tensorflow/known_shapes.h"
 
@@ -68,6 +71,21 @@ std::vector<ClusterBorder> FindBorders(const TensorFlowGraph& graph) {
     }
   }
   return borders;
+}
+
+std::string BordersText(const std::vector<ClusterBorder>& borders,
+                        const std::function<std::string(int64_t)>& bytes_text) {
+  if (borders.empty()) return {};
+  int64_t bytes = 0, unknown = 0, copied = 0;
+  for (const ClusterBorder& border : borders) {
+    border.bytes < 0 ? ++unknown : bytes += border.bytes;
+    copied += border.copied() ? 1 : 0;
+  }
+  std::string out = fmt::format("{} across cluster boundaries: {}",
+                                Counted(borders.size(), "value"), bytes_text(bytes));
+  if (unknown > 0) out += fmt::format(" and {} of unknown size", unknown);
+  return out + (copied > 0 ? fmt::format("; {} copied between devices", copied)
+                           : "; none is copied between devices");
 }
 
 }  // namespace hloscope::dump

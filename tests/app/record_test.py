@@ -273,6 +273,36 @@ with open(os.path.join(flags['xla_dump_to'], 'module_0002.jit_step.before_optimi
         self.assertEqual(self.seen()['PT_XLA_DEBUG_LEVEL'], '2')
         self.assertIn('one\ntwo\n', err)
 
+    def test_each_process_has_a_folder(self):
+        """Modules of one id and name from three processes: spawned, forked, and the first one; none is lost, none is compiled again."""
+        self.install('jax', '0.10.2')
+        self.install('jaxlib', '0.10.2')
+        compiled = '\n'.join(line for line in LOG.splitlines() if 'cache hit' not in line) + '\n'
+        worker = self.path('worker.py', 'import jax\n' + COMPILES + compiled)
+        code, _, error = self.record('--dump', 'd', program='import jax\n' + COMPILES + compiled + f"""
+import subprocess
+subprocess.run([sys.executable, {worker!r}], check=True)
+subprocess.run([sys.executable, '-c', 'import os'], check=True)  # compiles nothing: has no folder
+child = os.fork()
+if child == 0:
+    dump()
+    os._exit(0)
+os.waitpid(child, 0)
+child = os.fork()
+if child == 0:
+    os._exit(0)  # leaves nothing
+os.waitpid(child, 0)
+""")
+        self.assertEqual(code, 0, error)
+        found = sorted(glob.glob(self.path('d/**/module_0001*'), recursive=True))
+        self.assertEqual([os.path.relpath(os.path.dirname(f), self.path('d')) for f in found], ['.', 'process-2', 'process-3'], found)
+        self.assertEqual(sorted(os.listdir(self.path('d')))[0], 'hloscope-record.json')
+        self.assertFalse(os.path.exists(self.path('d/process-4')), 'empty folders go')
+        text = subprocess.run([HLOSCOPE, 'info', self.path('d')], capture_output=True, text=True).stdout
+        self.assertIn('written by 3 processes, each into a folder of its own', text)
+        self.assertNotIn('compiled again', text)
+        self.assertIn('several processes compiled `step` and share one log', text)
+
     def test_profile(self):
         self.install('tensorflow', '2.99', '''
 import os

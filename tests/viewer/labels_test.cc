@@ -1,5 +1,6 @@
 // What is written in the window is of the module, stage and dump in view, after each change of
 // these, and of nothing that was in view before.
+#include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_te_context.h>
 
@@ -281,6 +282,48 @@ TEST_F(LabelsTest, NodesOutsideTheClustersAreNotOnTheDevice) {
   EXPECT_TRUE(IsSeen("home", "1 TensorFlow node runs outside all clusters"))
       << SeenLines(Seen("home"));
   EXPECT_FALSE(IsSeen("home", "nothing: every instruction")) << SeenLines(Seen("home"));
+}
+
+// The window says of a run what `info` says: its errors, TensorFlow's sentence, who wrote it.
+TEST_F(LabelsTest, HomeTellsOfTheRun) {
+  const std::string module =
+      "HloModule m, is_scheduled=true\n\nENTRY e {\n  ROOT p = f32[4] parameter(0)\n}\n";
+  Write("run", "module_0000.cluster_0.sm_9.0_gpu_after_optimizations.txt", module);
+  Write("run", "mark_for_compilation_1.pbtxt",
+        "node {\n  name: \"a\"\n  op: \"Unique\"\n  device: \"/job:w/device:GPU:0\"\n}\n"
+        "node {\n  name: \"b\"\n  op: \"StringLength\"\n  device: \"/job:w/device:GPU:0\"\n}\n");
+  Write("run", "stderr.log",
+        "Traceback (most recent call last):\n  File \"train.py\", line 4, in <module>\n    f(x)\n"
+        "jaxlib._jax.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 40000000000 "
+        "bytes.\n");
+  Start({Scratch("run")});
+  const std::string seen = SeenLines(Seen("home"));
+  EXPECT_TRUE(IsSeen("home", "1 error in the log of the run: train.py:4: out_of_memory")) << seen;
+  EXPECT_TRUE(IsSeen("home", "error: train.py:4: out_of_memory")) << seen;
+  EXPECT_FALSE(IsSeen("home", "no problems found")) << seen;
+  const auto graphs = session().document.dump()->TensorFlow();
+  ASSERT_TRUE(graphs && !(*graphs)->verdict.sentence.empty());
+  EXPECT_TRUE(IsSeen("home", "TensorFlow: " + (*graphs)->verdict.sentence.substr(0, 40))) << seen;
+}
+
+TEST_F(LabelsTest, HomeTellsOfABundle) {
+  Start({Sample("faults/bits.hlob")});
+  session().requests.Show("home");
+  Settle();
+  const std::string seen = SeenLines(Seen("home"));
+  EXPECT_TRUE(IsSeen("home", "the bundle's run: no verdict: the xla-cpu worker was killed"))
+      << seen;
+  EXPECT_TRUE(IsSeen("home", "run with: --platform xla-cpu")) << seen;
+  EXPECT_FALSE(IsSeen("home", "no problems found")) << seen;
+  EXPECT_FALSE(IsSeen("home", "no known file is missing")) << seen;
+}
+
+TEST_F(LabelsTest, HomeTellsThatSeveralProcessesWrote) {
+  const std::string module = "HloModule m\n\nENTRY e {\n  ROOT p = f32[4] parameter(0)\n}\n";
+  for (const char* name : {"a", "b"})
+    Write("two", fmt::format("module_0000.{}.before_optimizations.txt", name), module);
+  Start({Scratch("two")});
+  EXPECT_TRUE(IsSeen("home", "written by 2 processes into one folder")) << SeenLines(Seen("home"));
 }
 
 // A module's proto may hold the buffer assignment that no text file holds.

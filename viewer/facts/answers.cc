@@ -8,6 +8,7 @@
 
 #include "core/base/counted.h"
 #include "core/debug/recompile/dump_recompilations.h"
+#include "core/dump/tensorflow_borders.h"
 #include "core/graph/count_text.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/facts/kernel_sheet.h"
@@ -113,8 +114,12 @@ Answered HostAnswer(const dump::DumpModel& dump, const DumpFacts& facts,
                "selection");
 }
 
-Answered TransferAnswer(const dump::DumpModel& dump, const DumpFacts& facts) {
-  if (!AnyCompiled(facts)) return Unknown("unknown: no optimized module in the dump", "home");
+// `borders`: what TensorFlow moves across the boundaries of its clusters; empty: nothing.
+Answered TransferAnswer(const dump::DumpModel& dump, const DumpFacts& facts,
+                        const std::string& borders) {
+  const std::string more = borders.empty() ? "" : "; in TensorFlow: " + borders;
+  if (!AnyCompiled(facts))
+    return Unknown("unknown: no optimized module in the dump" + more, "home");
   const int32_t most = MostOf(facts, [](const ModuleFacts& one) {
     return one.transfers.empty()
                ? std::pair<int64_t, int64_t>(-2, -2)
@@ -122,10 +127,14 @@ Answered TransferAnswer(const dump::DumpModel& dump, const DumpFacts& facts) {
   });
   const ModuleFacts& there = *facts.modules[static_cast<size_t>(most)];
   if (there.transfers.empty())
-    return Known("no transfers between host and device" + LeftOutText(facts), {}, "home");
+    return Known((borders.empty() ? "no transfers between host and device"
+                                  : "no transfers between host and device inside modules") +
+                     LeftOutText(facts) + more,
+                 {}, "home");
   const ModuleFacts::Transfer& first = there.transfers.front();
-  return Known(InModule(dump, most) + fmt::format("{}: {}", Named(first.name), TransferText(first)),
-               Selection::OfInstruction(most, dump.FinalStage(most), first.instruction), "home");
+  return Known(
+      InModule(dump, most) + fmt::format("{}: {}", Named(first.name), TransferText(first)) + more,
+      Selection::OfInstruction(most, dump.FinalStage(most), first.instruction), "home");
 }
 
 Answered LargestAnswer(const dump::DumpModel& dump, const DumpFacts& facts) {
@@ -196,7 +205,7 @@ Answered MissingAnswer(const dump::DumpModel& dump, int32_t module, const Module
     std::string part = piece.flag.empty() ? piece.what : piece.what + " (" + piece.flag + ")";
     text += (text.empty() ? "" : ", ") + part;
   }
-  if (text.empty()) text = "no known file is missing";
+  if (text.empty()) text = NothingMissingText(dump);
   return Known(text, {}, "home");
 }
 
@@ -255,6 +264,18 @@ const Answer* Host(Context& context) {
   return FromAll(context, "host", [outside](const dump::DumpModel& dump, const DumpFacts& facts) {
     return HostAnswer(dump, facts, outside);
   });
+}
+
+const Answer* Transfers(Context& context) {
+  std::string borders;
+  if (const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(context)) {
+    if (graphs->waiting()) return nullptr;
+    if (graphs->ready()) borders = dump::BordersText((*graphs)->borders, BytesText);
+  }
+  return FromAll(context, "transfers",
+                 [borders](const dump::DumpModel& dump, const DumpFacts& facts) {
+                   return TransferAnswer(dump, facts, borders);
+                 });
 }
 
 const Answer* Missing(Context& context, int32_t module) {
@@ -441,7 +462,7 @@ const Answer* AnswerTo(Context& context, Question question, bool asked) {
     case Question::kHost:
       return Host(context);
     case Question::kTransfers:
-      return FromAll(context, "transfers", TransferAnswer);
+      return Transfers(context);
     case Question::kPeak:
       return Peak(context);
     case Question::kPasses:
@@ -469,6 +490,13 @@ std::vector<dump::MissingPiece> MissingFor(const dump::DumpModel& dump, int32_t 
     if (!is_told && !is_known) pieces.push_back(piece);
   }
   return pieces;
+}
+
+std::string NothingMissingText(const dump::DumpModel& dump) {
+  const bool is_one =
+      dump.files().size() == 1 && dump.files().front().role == dump::FileRole::kLooseModule;
+  return is_one ? "this is one module; passes, kernels and buffers are in a dump of the program"
+                : "no known file is missing";
 }
 
 std::string OutsideText(const dump::TensorFlowSummary& summary) {

@@ -61,6 +61,8 @@ const Answer* AnswerTo(Context& context, Question question, bool asked);
 // a module's proto may hold its buffer assignment.
 std::vector<dump::MissingPiece> MissingFor(const dump::DumpModel& dump, int32_t module,
                                            const ModuleFacts* facts);
+// Where that is none: a dump is complete, a single module never is.
+std::string NothingMissingText(const dump::DumpModel& dump);
 // TensorFlow's clusters and what is in none of them; null: the dump holds none of its graphs.
 const Pending<dump::TensorFlowSummary>* TensorFlowOf(Context& context);
 // Programs that the dump holds more than once; null: while they are compared, or there are none.

@@ -104,6 +104,17 @@ class Finder {
         std::erase_if(logged, [](const LoggedCompilation* one) { return one->from_cache; });
       }
       if (logged.empty() || modules.empty()) continue;
+      const auto folder_of = [&](int32_t m) -> const std::string& {
+        return model_.modules()[static_cast<size_t>(m)].folder;
+      };
+      if (!std::ranges::all_of(
+              modules, [&](int32_t m) { return folder_of(m) == folder_of(modules.front()); })) {
+        found_.warnings.push_back(
+            fmt::format("several processes compiled `{}` and share one log: its times and reasons "
+                        "are left out",
+                        logged.front()->program));
+        continue;
+      }
       if (logged.size() == modules.size()) {
         for (size_t k = 0; k < modules.size(); ++k) logged_[modules[k]] = logged[k];
       } else {

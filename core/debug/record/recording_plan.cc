@@ -10,7 +10,7 @@
 #include <optional>
 #include <sstream>
 
-#include "core/debug/record/profile_hook.h"
+#include "core/debug/record/python_hook.h"
 #include "core/dump/advice.h"
 
 namespace hloscope::debug {
@@ -131,7 +131,7 @@ class Planner {
     WarnOfFlags();
     AddLogs();
     Caches();
-    if (options_.profile) AddProfile();
+    AddHook();
     if (program_.script.find("\"XLA_FLAGS\"") != std::string::npos ||
         program_.script.find("'XLA_FLAGS'") != std::string::npos)
       Warn(
@@ -346,21 +346,30 @@ class Planner {
     }
   }
 
-  void AddProfile() {
+  bool MayProfile() {
+    if (!options_.profile) return false;
     for (std::string_view own : {"start_trace(", "profiler.trace(", "profiler.experimental."}) {
       if (program_.script.find(own) == std::string::npos) continue;
       Warn(fmt::format("--profile is left out: the program profiles itself with {}", own));
-      return;
+      return false;
     }
-    if (auto hook = WriteProfileHook(plan_.dump); !hook) {
-      Warn("--profile: " + hook.error().ToString());
-    } else {
-      const char* path = ValueOf(plan_.environment, "PYTHONPATH");
-      Set("PYTHONPATH",
-          path == nullptr || *path == '\0' ? *hook : fmt::format("{}:{}", *hook, path));
-      Set("HLOSCOPE_PROFILE_TO", plan_.dump + "/profile");
-      plan_.hook = *hook;
+    return true;
+  }
+
+  void AddHook() {
+    const bool profiles = MayProfile();
+    if (program_.python.empty() && !profiles) return;
+    const auto hook = WritePythonHook(plan_.dump);
+    if (!hook) {
+      return Warn(fmt::format("several processes would write into one folder{}: {}",
+                              profiles ? ", and no profile is made" : "", hook.error().ToString()));
     }
+    const char* path = ValueOf(plan_.environment, "PYTHONPATH");
+    Set("PYTHONPATH", path == nullptr || *path == '\0' ? *hook : fmt::format("{}:{}", *hook, path));
+    Set(kDumpVariable, plan_.dump);
+    if (profiles) Set(kProfileVariable, plan_.dump + "/profile");
+    plan_.hook = *hook;
+    plan_.profiles = profiles;
   }
 
   const RecordedProgram& program_;

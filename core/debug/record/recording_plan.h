@@ -18,6 +18,7 @@ struct RecordingOptions {
 struct RecordingPlan {
   std::string dump;                   // absolute
   std::string hook;                   // a folder that goes when the program has run, or empty
+  bool profiles = false;              // the hook makes a profile
   Environment environment;            // of the program
   std::vector<std::string> warnings;  // what keeps files from the dump, with the fix
   std::vector<std::string> added;     // flags of XLA that were not set before

@@ -330,6 +330,17 @@ class Explainer {
 
 }  // namespace
 
+std::string ErrorSentence(const ExplainedError& error, std::string_view from) {
+  const std::string place = error.file.empty() ? fmt::format("{}:{}", from, error.at_line)
+                                               : fmt::format("{}:{}", error.file, error.line);
+  std::string what;
+  if (!error.node.empty()) what += " node " + error.node;
+  if (!error.op.empty() && error.op != error.node) what += " (" + error.op + ")";
+  if (!error.device.empty()) what += " on " + error.device;
+  return fmt::format("{}: {}{}{} {}", place, error.kind, what.empty() ? ":" : ",",
+                     what.empty() ? "" : what + ":", error.reason);
+}
+
 std::string_view NameOf(Severity severity) {
   if (severity == Severity::kNote) return "note";
   return severity == Severity::kWarning ? "warning" : "error";

@@ -24,6 +24,10 @@ struct ExplainedError {
   int32_t at_line = 0;               // of the text, from 1
 };
 
+// "train.py:4: unsupported_op, node x (Unique): XLA has no …"; `from` is the file of the text, for
+// errors that name no source line.
+std::string ErrorSentence(const ExplainedError& error, std::string_view from);
+
 // What the text tells, each error once, in its order. At most `most`; more are counted in
 // `*left_out`.
 std::vector<ExplainedError> ExplainErrors(std::string_view text, size_t most = 200,

@@ -11,6 +11,7 @@
 
 #include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
+#include "viewer/facts/run_notes.h"
 #include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
 #include "viewer/views/home/home_sections.h"
@@ -46,7 +47,41 @@ void DrawGrouped(Frame& frame, const std::vector<std::string>& all) {
     Sentence(frame, fmt::format("and {} more: `hloscope info` lists all", order.size() - kMax));
 }
 
+// The errors of the logs; gives their number.
+size_t DrawLogged(Frame& frame, const dump::DumpModel& dump, const RunNotes& notes) {
+  constexpr size_t kMax = 12;
+  const std::vector<dump::LoggedError>& errors = notes.logged.errors;
+  for (size_t i = 0; i < std::min(kMax, errors.size()); ++i) {
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kWarning]);
+    ImGui::TextWrapped("%s", SafeText(fmt::format("{}: {}", dump::NameOf(errors[i].error.severity),
+                                                  LoggedErrorText(dump, errors[i])),
+                                      600)
+                                 .c_str());
+    ImGui::PopStyleColor();
+  }
+  if (errors.size() > kMax)
+    Sentence(frame, fmt::format("and {} more: `hloscope info` lists all", errors.size() - kMax));
+  return errors.size();
+}
+
 }  // namespace
+
+void DrawRun(Frame& frame, const dump::DumpModel& dump) {
+  const Pending<RunNotes>& notes = RunNotesOf(frame.context);
+  if (notes.ready()) {
+    if (const std::string failure = FailureText(dump, *notes); !failure.empty()) {
+      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kWarning]);
+      ImGui::TextWrapped("%s", SafeText(failure, 600).c_str());
+      ImGui::PopStyleColor();
+    }
+    for (const std::string& sentence : notes->bundle) Sentence(frame, SafeText(sentence, 600));
+  }
+  const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.context);
+  if (graphs == nullptr || !graphs->ready()) return;
+  const dump::ClusteringVerdict& verdict = (*graphs)->verdict;
+  if (!verdict.sentence.empty()) Sentence(frame, SafeText("TensorFlow: " + verdict.sentence, 600));
+  if (!verdict.fix.empty()) Sentence(frame, SafeText("fix: " + verdict.fix, 600));
+}
 
 void DrawFiles(Frame& frame, const dump::DumpModel& dump) {
   Section(frame, "Files", kHomeGap);
@@ -88,11 +123,23 @@ void DrawProblems(Frame& frame, const dump::DumpModel& dump) {
     const Pending<ModuleFacts>& facts = FactsOf(frame.context, frame.context.navigation.module());
     if (facts.ready()) all.insert(all.end(), facts->problems.begin(), facts->problems.end());
   }
+  const Pending<RunNotes>& notes = RunNotesOf(frame.context);
+  size_t logged = 0;
+  if (notes.failed()) all.push_back(notes.error.ToString());
+  if (notes.ready()) {
+    all.insert(all.end(), notes->logged.warnings.begin(), notes->logged.warnings.end());
+    logged = DrawLogged(frame, dump, *notes);
+  }
   std::set<std::string> seen;
   std::erase_if(all, [&](const std::string& text) {
     return !seen.insert(text).second || IsAboutUnread(dump, text);
   });
-  if (all.empty() && !dump.modules().empty()) Label(frame.theme, Color::kGood, "no problems found");
+  if (notes.waiting()) Sentence(frame, "reading logs…");
+  if (notes.ready() && !notes->fault.empty()) {
+    Sentence(frame, SafeText("the bundle's run: " + notes->fault, 600));
+  } else if (all.empty() && logged == 0 && !notes.waiting() && !dump.modules().empty()) {
+    Label(frame.theme, Color::kGood, "no problems found");
+  }
   DrawGrouped(frame, all);
 }
 
@@ -120,7 +167,7 @@ void DrawMissing(Frame& frame, const dump::DumpModel& dump) {
     }
     ImGui::PopID();
   }
-  if (shown == 0 && module >= 0) Label(frame.theme, Color::kGood, "no known file is missing");
+  if (shown == 0 && module >= 0) Sentence(frame, NothingMissingText(dump));
 }
 
 }  // namespace hloscope::viewer

@@ -9,6 +9,8 @@ namespace hloscope::viewer {
 
 inline constexpr float kHomeGap = 8;  // above the title of a section
 
+// What came of the run: its first error, a bundle's fault, what of TensorFlow was compiled.
+void DrawRun(Frame& frame, const dump::DumpModel& dump);
 // The instructions of the module in view by where they run, and what fell to the host, with
 // reasons.
 void DrawWhere(Frame& frame, const dump::DumpModel& dump, EqualRows& fallbacks);

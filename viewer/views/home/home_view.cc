@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/counted.h"
+#include "core/dump/processes.h"
 #include "core/graph/count_text.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
@@ -39,6 +40,7 @@ class HomeView : public View {
     }
     if (!ShowPending(frame, dump, context.document.path())) return;
     DrawHead(frame, *dump);
+    DrawRun(frame, *dump);
     if (dump->modules().empty()) {
       Sentence(
           frame,
@@ -165,9 +167,11 @@ class HomeView : public View {
     };
     std::string what = frameworks.empty() ? "a dump" : "a dump of " + joined(frameworks);
     if (!devices.empty()) what += " for " + joined(devices);
-    Sentence(frame, fmt::format("{}: {}, {}, {}", what,
+    const std::string processes = dump::ProcessesText(dump);
+    Sentence(frame, fmt::format("{}: {}, {}, {}{}{}", what,
                                 graph::CountedText(dump.modules().size(), "module"),
-                                graph::CountedText(dump.files().size(), "file"), BytesText(bytes)));
+                                graph::CountedText(dump.files().size(), "file"), BytesText(bytes),
+                                processes.empty() ? "" : ", ", processes));
   }
 
   struct Column {

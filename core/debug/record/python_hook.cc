@@ -1,0 +1,200 @@
+// XLA numbers its modules in each process from 0, so the second process that imports a framework,
+// and each one forked after, writes into process-2, process-3, … JAX is profiled from its first
+// trace on, when its devices are chosen and configured; TensorFlow and PyTorch/XLA from the end of
+// their import on. All end with the program.
+#include "core/debug/record/python_hook.h"
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "core/base/file.h"
+
+namespace hloscope::debug {
+namespace {
+
+constexpr const char* kHook =
+    R"(# Written by `hloscope record`: gives each process its folder, and profiles the program.
+import atexit, importlib.abc, importlib.util, os, re, sys
+
+_here = os.path.dirname(os.path.abspath(__file__))
+_to = os.environ.get('HLOSCOPE_PROFILE_TO')
+
+
+def _complain(what):
+    sys.stderr.write('hloscope: no profile: %r\n' % (what,))
+
+
+_root = os.environ.get('HLOSCOPE_DUMP_TO')
+_claimed = False
+
+
+def _quoted(path):
+    return '"%s"' % path.replace('\\', '\\\\').replace('"', '\\"')
+
+
+def _write_into(folder):
+    before = os.environ.get('HLOSCOPE_DUMP_FOLDER', _root)
+    flags = os.environ.get('XLA_FLAGS', '')
+    for form in (str, _quoted):
+        flag = re.escape('--xla_dump_to=' + form(before)) + r'(?=\s|$)'
+        flags = re.sub(flag, lambda _: '--xla_dump_to=' + form(folder), flags)
+    if 'XLA_FLAGS' in os.environ:
+        os.environ['XLA_FLAGS'] = flags
+    if os.environ.get('TF_DUMP_GRAPH_PREFIX') == before:
+        os.environ['TF_DUMP_GRAPH_PREFIX'] = folder
+    os.environ['HLOSCOPE_DUMP_FOLDER'] = folder
+
+
+def _claim():
+    try:
+        try:
+            os.mkdir(os.path.join(_here, 'first'))
+            return _write_into(_root)
+        except FileExistsError:
+            pass
+        for k in range(2, 100000):
+            folder = os.path.join(_root, 'process-%d' % k)
+            try:
+                os.mkdir(folder, 0o700)
+            except FileExistsError:
+                continue
+            return _write_into(folder)
+    except Exception as error:
+        try:
+            with open(os.path.join(_here, 'failures'), 'a') as file:
+                file.write('process %d: %r\n' % (os.getpid(), error))
+        except Exception:
+            pass
+
+
+def _claim_once():
+    global _claimed
+    if _claimed or not _root:
+        return
+    _claimed = True
+    _claim()
+    if hasattr(os, 'register_at_fork'):
+        os.register_at_fork(after_in_child=_claim)
+
+
+def _jax(module):
+    state = {'on': False, 'done': False}
+
+    def begin(*_, **__):
+        if state['on'] or state['done']:
+            return
+        state['on'] = True
+        try:
+            module.profiler.start_trace(_to)
+        except Exception as error:
+            state['on'] = False
+            state['done'] = True
+            _complain(error)
+
+    def end():
+        if state['on']:
+            state['on'], state['done'] = False, True
+            try:
+                module.profiler.stop_trace()
+            except Exception as error:
+                _complain(error)
+
+    module.monitoring.register_event_duration_secs_listener(begin)
+    atexit.register(end)
+
+
+def _at_once(start, stop):
+    start(_to)
+
+    def end():
+        try:
+            stop()
+        except Exception as error:
+            _complain(error)
+
+    atexit.register(end)
+
+
+def _tensorflow(module):
+    profiler = module.profiler.experimental
+    _at_once(profiler.start, profiler.stop)
+
+
+def _torch(module):
+    import torch_xla.debug.profiler as profiler
+    _at_once(profiler.start_trace, profiler.stop_trace)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    frameworks = ('jax', 'jaxlib', 'tensorflow', 'torch_xla')
+    hooks = {'jax': _jax, 'tensorflow': _tensorflow, 'torch_xla': _torch} if _to else {}
+
+    def find_spec(self, name, path, target=None):
+        if name in self.frameworks:
+            _claim_once()
+        if name not in self.hooks:
+            return None
+        hook = self.hooks.pop(name)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        run = spec.loader.exec_module
+
+        def exec_module(module):
+            run(module)
+            try:
+                hook(module)
+            except Exception as error:
+                _complain(error)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+if _to or _root:
+    sys.meta_path.insert(0, _Finder())
+# The sitecustomize that this one hides.
+sys.path[:] = [p for p in sys.path if os.path.abspath(p or '.') != _here]
+_mine = sys.modules.pop('sitecustomize', None)
+try:
+    import sitecustomize
+except ImportError:
+    pass
+if _mine is not None:
+    sys.modules.setdefault('sitecustomize', _mine)
+)";
+
+}  // namespace
+
+Result<std::string> WritePythonHook(const std::string& dump) {
+  const std::string folder = dump + "/hloscope-hook";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return InputError(folder + ": cannot be made: " + error.message());
+  HLOSCOPE_TRY(WriteFileAtomically(folder + "/sitecustomize.py", kHook));
+  return folder;
+}
+
+std::string RemovePythonHook(const std::string& dump, const std::string& hook) {
+  constexpr int64_t kMost = 4096;  // bytes of failures
+  std::string failures;
+  if (const auto file = FileView::Open(hook + "/failures", {}))
+    failures = file->bytes().substr(0, kMost);
+  std::error_code ignored;
+  std::filesystem::remove_all(hook, ignored);
+  std::vector<std::filesystem::path> folders;
+  for (std::filesystem::directory_iterator it(dump, ignored), end; !ignored && it != end;
+       it.increment(ignored)) {
+    if (it->path().filename().string().starts_with("process-")) folders.push_back(it->path());
+  }
+  for (const std::filesystem::path& folder : folders) {
+    if (std::filesystem::is_directory(folder, ignored) &&
+        std::filesystem::is_empty(folder, ignored))
+      std::filesystem::remove(folder, ignored);
+  }
+  return failures;
+}
+
+}  // namespace hloscope::debug
