@@ -6,6 +6,7 @@ PREFIX is what `cmake --install --strip` made, LAUNCHER the compiled launcher.c,
 import base64
 import hashlib
 import os
+import shutil
 import sys
 import zipfile
 from pathlib import Path
@@ -62,9 +63,11 @@ def main():
     path = Path(out) / f'hloscope-{version}-{TAG}.whl'
     path.parent.mkdir(parents=True, exist_ok=True)
     wheel = Wheel(path)
-    for source in sorted((here / 'hloscope').iterdir()):
-        if source.is_file():
-            wheel.add(f'hloscope/{source.name}', source.read_bytes().replace(b'@VERSION@', version.encode()))
+    package = here / 'hloscope'
+    for source in sorted(package.rglob('*')):
+        if source.is_file() and source.suffix != '.pyc':
+            wheel.add(f'hloscope/{source.relative_to(package)}', source.read_bytes().replace(b'@VERSION@', version.encode()))
+    shutil.rmtree(Path(prefix) / 'share/hloscope/python', ignore_errors=True)  # the package is around the program
     wheel.add_folder(Path(prefix), 'hloscope/prefix')
     wheel.add(f'hloscope-{version}.data/scripts/hloscope', Path(launcher).read_bytes(), executable=True)
     info = f'hloscope-{version}.dist-info'

@@ -1,6 +1,8 @@
 // `hloscope help COMMAND`: the same as `hloscope COMMAND --help`.
 #include "app/command.h"
+#include "app/fail.h"
 #include "app/help.h"
+#include "app/help_json.h"
 #include "app/output.h"
 
 namespace hloscope::app {
@@ -18,15 +20,22 @@ class HelpCommand : public Command {
              .suggestions = std::move(names)}};
   }
 
-  int Run(const Context& /*context*/) override {
+  int Run(const Context& context) override {
     if (name_.empty()) {
+      if (context.json) {
+        for (const CommandRow& row : CommandRows()) WriteOut(HelpJson(row));
+        return kGood;
+      }
       WriteOut(Overview(TerminalWidth()));
       return kGood;
     }
     const CommandRow* const row = CommandRowOf(name_);
     if (row == nullptr) {
-      PrintError(UnknownCommand(name_));
-      return kBadInput;
+      return Fail({{"command", name_}}, UnknownCommand(name_), context);
+    }
+    if (context.json) {
+      WriteOut(HelpJson(*row));
+      return kGood;
     }
     const std::unique_ptr<Command> command = row->make();
     CommonOptions common;
