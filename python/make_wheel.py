@@ -7,6 +7,7 @@ import base64
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -67,6 +68,8 @@ def main():
     for source in sorted(package.rglob('*')):
         if source.is_file() and source.suffix != '.pyc':
             wheel.add(f'hloscope/{source.relative_to(package)}', source.read_bytes().replace(b'@VERSION@', version.encode()))
+    stubs = subprocess.run([sys.executable, here / 'make_stubs.py', Path(prefix) / 'bin/hloscope'], check=True, capture_output=True)
+    wheel.add('hloscope/__init__.pyi', stubs.stdout)
     shutil.rmtree(Path(prefix) / 'share/hloscope/python', ignore_errors=True)  # the package is around the program
     wheel.add_folder(Path(prefix), 'hloscope/prefix')
     wheel.add(f'hloscope-{version}.data/scripts/hloscope', Path(launcher).read_bytes(), executable=True)
@@ -74,6 +77,7 @@ def main():
     named = '\n'.join(f'License-File: {file.name}' for file in sorted(Path(licences).iterdir()))
     wheel.add(f'{info}/METADATA', METADATA.format(version=version, licences=named, description=(here / 'README.md').read_text('utf-8')).encode())
     wheel.add(f'{info}/WHEEL', f'Wheel-Version: 1.0\nGenerator: hloscope\nRoot-Is-Purelib: false\nTag: {TAG}\n'.encode())
+    wheel.add(f'{info}/entry_points.txt', b'[pytest11]\nhloscope = hloscope.pytest_plugin\n')
     wheel.add_folder(Path(licences), f'{info}/licenses')
     wheel.close(info)
     print(f'{path} {path.stat().st_size / 1e6:.1f} MB')

@@ -50,6 +50,7 @@ class Command:
 
     def option(self, keyword: str) -> Option | None:
         """The option of a keyword, by its long name, letter or short keyword."""
+        keyword = keyword.rstrip("_")  # with_ where Python has the word
         wanted = {keyword, SHORT.get(keyword, keyword)}
         for option in self.options:
             if not option.positional and ({option.keyword, key(option.raw["letter"])} & wanted):
