@@ -150,7 +150,7 @@ def _call(command: Command, given: Sequence[Any], errors: str, timeout: float | 
                 keywords[name] = _word(value, folder, 90)
             else:
                 keywords[name] = _arrays.write_values(folder, name, value, prefix)
-    keeps_values = command.name == "run" and keywords.get("outputs") is None and not str(words[1:2]).endswith(".ptx']")
+    keeps_values = command.name == "run" and keywords.get("outputs") is None and not words[-1].endswith(".ptx")
     outputs = os.path.join(folder, "results.npz")
     words += words_of(command, keywords)
     if keeps_values:

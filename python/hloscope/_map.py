@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import queue
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -39,10 +39,14 @@ def _work(command: str, module: Any, options: Mapping[str, Any], values: bool) -
     """What a worker does. Exit statuses are answers; what is raised here is the loss of a worker or a mistake of the call."""
     message = ""
     try:
-        result = call(command, module, **options)
+        result = _hunt(module, **options) if command == "hunt" else call(command, module, **options)
     except HloscopeError as error:
         result, message = error.result, error.message
     return result.code, result.lines, result.text, result.messages, message, result.npz if values else None
+
+
+def _hunt(rank: int, seeds: Sequence[Any] = (), **options: Any) -> Result:
+    return call("hunt", *seeds, rank=rank, **options)
 
 
 def _item(index: int, module: Any, command: str, answer: _Answer, attempts: int) -> MapItem:
@@ -59,8 +63,8 @@ def _key(command: str, module: Any, options: Mapping[str, Any]) -> str:
     elif isinstance(module, (str, os.PathLike)) and os.path.isfile(module):
         with open(module, "rb") as file:
             content = hashlib.sha256(file.read()).hexdigest() + os.fspath(module)
-    elif isinstance(module, str):
-        content = module
+    elif isinstance(module, (str, int)):
+        content = str(module)
     else:
         raise TypeError(f"a journal needs modules that are paths, text or bytes, got {type(module).__name__}")
     facts = os.stat(program())
@@ -174,7 +178,12 @@ def map(
     `executor` is any Executor (threads without one; Dask's `Client.get_executor()`, `mpi4py.futures.MPIPoolExecutor`, …) or a function that makes
     one, which is called again when a pool breaks. A module whose worker was lost is started again, `retries` times. Exit statuses 2 to 4
     are results, with `error`, and not started again. `values` sends the arrays of results back. With `journal`, a file, what it holds already
-    is not run again. At most `in_flight` modules are with the executor at a time."""
+    is not run again. At most `in_flight` modules are with the executor at a time.
+
+    `map(range(8), "hunt", out=DIR, …)` shares a hunt among 8 ranks: the items are ranks, `seeds` are the modules to mutate."""
+    if command == "hunt":
+        modules = list(modules)
+        options.setdefault("ranks", len(modules))
     if ordered:
         return _in_order(_stream(modules, command, executor, values, journal, retries, in_flight, options))
     return _stream(modules, command, executor, values, journal, retries, in_flight, options)

@@ -7,7 +7,7 @@ import threading
 import unittest
 
 from command_tests import FolderTest, jaxlib_pythons
-from python_tests import SOURCE, need, own_python, use
+from python_tests import SOURCE, has, need, own_python, use
 
 need([own_python(), os.path.join(SOURCE, '.venv', 'bin', 'python'), *jaxlib_pythons(os.path.abspath(sys.argv[1]))], 'jax', 'numpy')
 use(sys.argv[1])
@@ -18,6 +18,7 @@ import numpy as np  # noqa: E402
 import hloscope  # noqa: E402
 from hloscope import _record  # noqa: E402
 
+EXAMPLES = os.path.join(SOURCE, 'docs', 'examples')
 TABLE = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 
@@ -107,6 +108,36 @@ class Functions(FolderTest):
         self.assertEqual(hloscope.verify(lowered).status, 'ok')
         self.assertEqual(hloscope.diverge(lowered, *arguments(), platform='cpu', reference='interpreter').status, 'equal')
         self.assertIn('<svg', hloscope.show(lowered, format='svg').text)
+
+
+class Examples(FolderTest):
+    def test_the_script(self):
+        done = subprocess.run([sys.executable, os.path.join(EXAMPLES, 'quick_start.py'), self.folder], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertIn("equal {'result': (8, 16), 'weights': (8, 8)}", lines)
+        self.assertEqual((lines[2], lines[-1]), ('both agree within the bounds', 'reproduced'))
+        # Whoever gets the bundle has the kernels' times.
+        unpacked = self.path('unpacked')
+        hloscope.bundle('open', self.path('attention.hlob'), into=unpacked)
+        names = [name for _, _, files in os.walk(unpacked) for name in files]
+        self.assertIn('profile.json', names)
+        picture = hloscope.open(self.path('attention.hlob'), screenshot=self.path('picture.png'), screen='kernels', errors='return')
+        if picture.code == 0:
+            self.assertGreater(os.path.getsize(self.path('picture.png')), 10000)
+
+    def test_the_notebook(self):
+        if not has(sys.executable, 'nbclient', 'ipykernel'):
+            self.skipTest('no nbclient')
+        import nbclient
+        import nbformat
+        notebook = nbformat.read(os.path.join(EXAMPLES, 'notebook.ipynb'), as_version=4)
+        nbclient.NotebookClient(notebook, timeout=300, kernel_name='python3').execute(cwd=self.folder)
+        answers = [cell['outputs'][-1]['data'] for cell in notebook.cells if cell['cell_type'] == 'code' and cell['outputs']]
+        self.assertIn('<table>', answers[0]['text/html'])
+        self.assertIn('equal', answers[0]['text/html'])
+        self.assertIn('<svg', answers[1]['image/svg+xml'])
+        self.assertIn('%x is not defined', answers[2]['text/html'])
 
 
 class Recording(FolderTest):

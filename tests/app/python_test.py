@@ -286,6 +286,12 @@ class Map(FolderTest):
         strict = list(hloscope.map(modules[:2], 'verify', journal=journal, strict=True))
         self.assertEqual([item.attempts for item in strict], [1, 1])  # other options, another question
 
+    def test_a_hunt_is_shared(self):
+        items = list(hloscope.map(range(2), 'hunt', seeds=[self.path('m.hlo', MODULE)], out=self.path('found'), programs=6, platform='interpreter',
+                                  reference='interpreter', ordered=True))
+        self.assertEqual([item.error for item in items], [None, None])
+        self.assertEqual(sum(item.result.raw['programs'] for item in items), 6)
+
     def test_a_worker_is_killed(self):
         """A broken pool is replaced; every module has one right result."""
         done = python(KILLED, HERE)
