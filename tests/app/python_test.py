@@ -123,6 +123,7 @@ class Functions(FolderTest):
         self.assertEqual(python(code, env=environment).stdout, f'{folder} []\n')
 
     def test_names_that_look_like_options(self):
+        self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.folder)
         self.path('--strict', MODULE)
         self.assertEqual(hloscope.verify('--strict')['file'], './--strict')
