@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "app/fail.h"
 #include "app/help.h"
 #include "app/output.h"
+#include "app/serve.h"
 #include "app/version.h"
 #include "core/backends/worker_services.h"
 #include "core/replay/workers/worker_protocol.h"
@@ -108,9 +110,16 @@ int main(int argc, char** argv) {
                                          hloscope::replay::BackendServices());
   }
   if (!EndWithParent()) return kDied;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  // What the Python package starts to run commands in; no command of people's either.
+  if (words.size() == 2 && words[0] == "serve") {
+    std::optional<std::vector<std::string>> asked = ServeRequests(std::atoi(words[1].c_str()));
+    if (!asked) return kGood;
+    words = *std::move(asked);
+  }
   int status = kBadInput;
   try {
-    status = Dispatch({argv + 1, argv + argc});
+    status = Dispatch(words);
   } catch (const std::bad_alloc&) {
     PrintError("hloscope: out of memory");
   } catch (const std::system_error& error) {

@@ -96,17 +96,22 @@ class Mpi(FolderTest):
 
 
 class Overhead(FolderTest):
-    def test_processes_for_each_module(self):
-        """One process of the program for each module, and one for the table of options."""
+    def test_programs_that_are_started(self):
+        """One for the table of options, and a resident one for each thread; or one for each module."""
         log = self.path('calls')
         program = self.path('program', f'#!/bin/sh\necho "$1" >> {log}\nexec {os.environ["HLOSCOPE_PROGRAM"]} "$@"\n')
         os.chmod(program, 0o755)
         code = f'import hloscope; print(len(list(hloscope.map(["HloModule m\\nENTRY e {{ ROOT x = f32[1] parameter(0) }}"] * 50, "verify"))))'
-        done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, env=dict(os.environ, HLOSCOPE_PROGRAM=program))
-        self.assertEqual(done.stdout, '50\n', done.stderr)
-        with open(log, encoding='utf-8') as file:
-            calls = file.read().split()
-        self.assertEqual((calls.count('verify'), set(calls)), (50, {'verify', 'help'}))
+        for resident, kinds in (('1', {'serve', 'help'}), ('0', {'verify', 'help'})):
+            environment = dict(os.environ, HLOSCOPE_PROGRAM=program, HLOSCOPE_RESIDENT=resident)
+            done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, env=environment)
+            self.assertEqual(done.stdout, '50\n', done.stderr)
+            with open(log, encoding='utf-8') as file:
+                calls = file.read().split()
+            os.remove(log)
+            self.assertEqual(set(calls), kinds)
+            self.assertLessEqual(calls.count('serve'), os.cpu_count())
+            self.assertIn(calls.count('verify'), (0, 50))
 
 
 if __name__ == '__main__':

@@ -207,6 +207,58 @@ class Processes(FolderTest):
         child.communicate()
         self.assert_gone(mark)
 
+    def commands_of(self, mark):
+        """The resident program of a Python that this started, and the commands in it."""
+        pids = processes_with(mark)
+        parents = {}
+        for pid in pids:
+            with open(f'/proc/{pid}/stat', encoding='utf-8', errors='replace') as file:
+                parents[pid] = int(file.read().rpartition(')')[2].split()[1])
+        python_pid = next(pid for pid in pids if parents[pid] == os.getpid())
+        server, = (pid for pid in pids if parents[pid] == python_pid)
+        return server, [pid for pid in pids if parents[pid] == server]
+
+    def outlive(self, victim, expected):
+        """Kills the command or its server in the middle of a call: an exception, and the next call works."""
+        code = (f'import hloscope\ntry:\n  hloscope.run({ENDLESS!r})\nexcept hloscope.Died as error:\n  print(error.status)\n'
+                f'print(hloscope.verify({MODULE!r}).status)')
+        mark = f'HLOSCOPE_TEST_MARK={self.folder}'
+        child = subprocess.Popen([sys.executable, '-c', code], stdout=subprocess.PIPE, text=True, env=dict(os.environ, HLOSCOPE_TEST_MARK=self.folder))
+        while len(processes_with(mark)) < 4:  # Python, the resident program, the command, its worker
+            self.assertIsNone(child.poll())
+            time.sleep(0.05)
+        server, commands = self.commands_of(mark)
+        os.kill(server if victim == 'server' else commands[0], signal.SIGKILL if victim == 'server' else signal.SIGSEGV)
+        self.assertEqual(child.communicate(timeout=120)[0], f'{expected}\nok\n')
+        self.assert_gone(mark)
+
+    def test_a_crash_of_a_command(self):
+        self.outlive('command', -11)
+
+    def test_a_crash_of_the_resident_program(self):
+        self.outlive('server', -9)
+
+    def test_calls_see_the_folder_and_the_variables_of_now(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        for name in ('a', 'b'):
+            os.mkdir(self.path(name))
+            self.path(f'{name}/m.hlo', MODULE.replace('HloModule m', f'HloModule {name}'))
+            os.chdir(self.path(name))
+            self.assertEqual(hloscope.show('m.hlo')['module'], name)
+        os.environ['COLUMNS'] = '41'
+        self.addCleanup(os.environ.pop, 'COLUMNS')
+        narrow = hloscope.call('help', 'run', json=False).text
+        self.assertLessEqual(max(len(line) for line in narrow.splitlines() if 'hloscope run' not in line), 41)
+
+    def test_a_long_command_line(self):
+        """More than a message to the resident program takes."""
+        modules = [self.path(f'{"x" * 100}{k}.hlo', MODULE) for k in range(3000)]
+        self.assertEqual(len(hloscope.verify(*modules).lines), 3000)
+
+    def test_no_resident_program(self):
+        code = f'import hloscope; print(hloscope.verify({MODULE!r}).status)'
+        self.assertEqual(python(code, env=dict(os.environ, HLOSCOPE_RESIDENT='0')).stdout, 'ok\n')
+
     def test_a_timeout(self):
         with self.assertRaises(subprocess.TimeoutExpired):
             hloscope.run(ENDLESS, timeout=1)
