@@ -67,9 +67,10 @@ struct Context {
   Limits limits;
 };
 
-// The options that every command has: --json, --jobs, --limit.
+// The options that every command has: --json, --jobs, --limit, --limit-output.
 struct CommonOptions {
   Context context;
+  std::optional<int64_t> limit_output;
   std::vector<std::string> limits;
   std::vector<OptionSpec> Specs();
 };

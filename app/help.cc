@@ -87,6 +87,13 @@ std::vector<OptionSpec> CommonOptions::Specs() {
        .help = "change limits, A=1,B=2; `hloscope limits` lists them",
        .value = "NAME=VALUE",
        .commas = true},
+      {.name = "--limit-output",
+       .target = &limit_output,
+       .help = "print N lines, or with --json N objects with N entries in each list, then the "
+               "last, and "
+               "how many were left out",
+       .value = "N",
+       .min = 1},
   };
 }
 

@@ -1,10 +1,14 @@
 // The program: finds the command, reads its arguments, runs it.
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +20,7 @@
 #include "app/fail.h"
 #include "app/help.h"
 #include "app/output.h"
+#include "app/serve.h"
 #include "app/version.h"
 #include "core/backends/worker_services.h"
 #include "core/replay/workers/worker_protocol.h"
@@ -58,6 +63,7 @@ int RunCommand(const CommandRow& row, const std::vector<std::string>& arguments)
   if (Status status = ApplyCommonOptions(common); !status) {
     return Fail(InputKeys(), status.error(), common.context);
   }
+  if (common.limit_output) LimitOutput(*common.limit_output, common.context.json);
   return command->Run(common.context);
 }
 
@@ -80,6 +86,17 @@ int Dispatch(const std::vector<std::string>& words) {
   return kBadInput;
 }
 
+// A child of the Python package ends with the process that started it, HLOSCOPE_PARENT. False: that
+// has ended already.
+bool EndWithParent() {
+  const char* const parent = std::getenv("HLOSCOPE_PARENT");
+  if (parent == nullptr) return true;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const bool is_there = std::to_string(getppid()) == parent;
+  unsetenv("HLOSCOPE_PARENT");  // the children of this process have another
+  return is_there;
+}
+
 }  // namespace
 }  // namespace hloscope::app
 
@@ -92,9 +109,17 @@ int main(int argc, char** argv) {
     return hloscope::replay::ServeWorker(std::span(argv + 2, argv + argc),
                                          hloscope::replay::BackendServices());
   }
+  if (!EndWithParent()) return kDied;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  // What the Python package starts to run commands in; no command of people's either.
+  if (words.size() == 2 && words[0] == "serve") {
+    std::optional<std::vector<std::string>> asked = ServeRequests(std::atoi(words[1].c_str()));
+    if (!asked) return kGood;
+    words = *std::move(asked);
+  }
   int status = kBadInput;
   try {
-    status = Dispatch({argv + 1, argv + argc});
+    status = Dispatch(words);
   } catch (const std::bad_alloc&) {
     PrintError("hloscope: out of memory");
   } catch (const std::system_error& error) {
@@ -105,7 +130,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     PrintError(std::string("hloscope: ") + error.what());
   }
-  if (!FlushOut()) {
+  if (!FinishOut()) {
     PrintError("hloscope: cannot write to standard output");
     status = Worse(status, kBadInput);
   }

@@ -12,12 +12,19 @@
 #include <optional>
 #include <utility>
 
+#include "app/output_limit.h"
 #include "core/base/text.h"
 
 namespace hloscope::app {
 namespace {
 
 std::atomic<bool> is_line_shown = false;
+
+// Of --limit-output; calls of WriteOut come from several threads.
+std::mutex limit_mutex;
+std::optional<OutputLimit> limit;
+
+void WriteBytes(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 constexpr const char* kWipe = "\r\033[K";
 
@@ -40,7 +47,13 @@ size_t CharacterColumns(uint32_t code) {
 
 }  // namespace
 
-void WriteOut(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void LimitOutput(int64_t most, bool json) { limit.emplace(most, json); }
+
+void WriteOut(std::string_view text) {
+  if (!limit) return WriteBytes(text);
+  const std::lock_guard lock(limit_mutex);
+  WriteBytes(limit->Pass(text));
+}
 
 void PrintOut(std::string_view text) { WriteOut(EscapeForTerminal(text, LineBreaks::kKeep)); }
 
@@ -76,6 +89,11 @@ std::string_view FirstColumns(std::string_view text, size_t columns) {
 }
 
 bool FlushOut() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+
+bool FinishOut() {
+  if (limit) WriteBytes(limit->Finish());
+  return FlushOut();
+}
 
 StatusLine::StatusLine(bool enabled) : enabled_(enabled && isatty(STDERR_FILENO) != 0) {}
 

@@ -13,6 +13,9 @@ namespace hloscope::app {
 
 // Appends to standard output (buffered; thread-safe, each call's bytes stay together).
 void WriteOut(std::string_view text);
+// From now on prints at most `most` lines, or as JSON objects with as many entries in each list,
+// and the last; and how many were left out.
+void LimitOutput(int64_t most, bool json);
 // Text for a person: control characters and invalid UTF-8 escaped, line breaks kept.
 void PrintOut(std::string_view text);
 // One line on standard error, escaped like PrintOut.
@@ -24,6 +27,8 @@ size_t TerminalWidth();
 std::string_view FirstColumns(std::string_view text, size_t columns);
 // Flushes standard output; false if anything could not be written (disk full, closed pipe).
 bool FlushOut();
+// The same at the end of the command, after what --limit-output held back.
+bool FinishOut();
 
 // How far long work is, as one line on standard error where that is a terminal; errors come in its
 // place.

@@ -6,6 +6,8 @@ PREFIX is what `cmake --install --strip` made, LAUNCHER the compiled launcher.c,
 import base64
 import hashlib
 import os
+import shutil
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -62,15 +64,20 @@ def main():
     path = Path(out) / f'hloscope-{version}-{TAG}.whl'
     path.parent.mkdir(parents=True, exist_ok=True)
     wheel = Wheel(path)
-    for source in sorted((here / 'hloscope').iterdir()):
-        if source.is_file():
-            wheel.add(f'hloscope/{source.name}', source.read_bytes().replace(b'@VERSION@', version.encode()))
+    package = here / 'hloscope'
+    for source in sorted(package.rglob('*')):
+        if source.is_file() and source.suffix != '.pyc':
+            wheel.add(f'hloscope/{source.relative_to(package)}', source.read_bytes().replace(b'@VERSION@', version.encode()))
+    stubs = subprocess.run([sys.executable, here / 'make_stubs.py', Path(prefix) / 'bin/hloscope'], check=True, capture_output=True)
+    wheel.add('hloscope/__init__.pyi', stubs.stdout)
+    shutil.rmtree(Path(prefix) / 'share/hloscope/python', ignore_errors=True)  # the package is around the program
     wheel.add_folder(Path(prefix), 'hloscope/prefix')
     wheel.add(f'hloscope-{version}.data/scripts/hloscope', Path(launcher).read_bytes(), executable=True)
     info = f'hloscope-{version}.dist-info'
     named = '\n'.join(f'License-File: {file.name}' for file in sorted(Path(licences).iterdir()))
     wheel.add(f'{info}/METADATA', METADATA.format(version=version, licences=named, description=(here / 'README.md').read_text('utf-8')).encode())
     wheel.add(f'{info}/WHEEL', f'Wheel-Version: 1.0\nGenerator: hloscope\nRoot-Is-Purelib: false\nTag: {TAG}\n'.encode())
+    wheel.add(f'{info}/entry_points.txt', b'[pytest11]\nhloscope = hloscope.pytest_plugin\n')
     wheel.add_folder(Path(licences), f'{info}/licenses')
     wheel.close(info)
     print(f'{path} {path.stat().st_size / 1e6:.1f} MB')

@@ -55,6 +55,10 @@ class Installed(unittest.TestCase):
         done = run(self.program, 'run', SAMPLES + '/mlp_train_step')
         self.assertEqual(done.returncode, 0, done.stderr[-500:])
 
+    def test_its_python_part_comes_with_it(self):
+        done = run(self.program, 'skill')
+        self.assertIn('name: hloscope', done.stdout, done.stderr)
+
     def test_its_objects_link_with_its_runtime(self):
         module, model = os.path.join(self.folder, 'cube.hlo'), os.path.join(self.folder, 'cube.o')
         with open(module, 'w', encoding='utf-8') as f:

@@ -3,7 +3,7 @@
 
 json_keys.txt lists for each case below the keys of all objects that it prints, with their place: `outputs[].shape` is the
 key `shape` of the objects in the list `outputs`. A key of the list that is missing fails; new keys pass, and `--write`
-adds them to the file (it removes none)."""
+adds them to the file (it removes none). Every object is also what assets/schemas says of its command; `--write` widens those."""
 import glob
 import json
 import os
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import unittest
 
+import json_schemas
 from command_tests import FolderTest, write_npz
 
 HLOSCOPE, SAMPLES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -115,6 +116,7 @@ class JsonKeys(FolderTest):
     def setUp(self):
         super().setUp()
         self.found = {}
+        self.printed = []  # (command, object)
         self.module = self.path('m.hlo', MODULE)
 
     def case(self, name, *arguments, status=None, text=None, json_flag='--json'):
@@ -123,6 +125,7 @@ class JsonKeys(FolderTest):
         found = self.found.setdefault(name, set())
         for line in done.stdout.splitlines():
             keys_of(json.loads(line), '', found)
+            self.printed.append((name.split()[0].rstrip(':'), json.loads(line)))
         if status is not None:
             self.assertEqual(done.returncode, status, (arguments, done.stdout, done.stderr))
         self.assertTrue(found, (arguments, done.returncode, done.stderr))
@@ -133,6 +136,7 @@ class JsonKeys(FolderTest):
             keys_of(json.load(file), '', self.found.setdefault(name, set()))
 
     def tearDown(self):
+        self.check_schemas()
         if WRITES:
             known = read_list() if os.path.exists(LIST) else {}
             for case, found in self.found.items():
@@ -144,6 +148,21 @@ class JsonKeys(FolderTest):
             self.assertIn(case, known, 'json_keys_test.py --write adds it')
             self.assertEqual(sorted(known[case] - found), [], f'keys that `{case}` no longer prints')
 
+    def check_schemas(self):
+        schemas = {}
+        for command, value in self.printed:
+            schema = schemas.setdefault(command, json_schemas.read(command))
+            if WRITES:
+                json_schemas.add(schema, value, MAPS)
+            self.assertEqual(list(json_schemas.problems(schema, value, MAPS)), [], f'{command}: json_keys_test.py --write widens the schema')
+        for command, schema in schemas.items() if WRITES else ():
+            json_schemas.write(command, schema)
+
+    def test_help(self):
+        self.case('help', 'help', status=0)
+        self.case('skill', 'skill', status=0)
+        self.case('skill --install', 'skill', '--install', self.folder, status=0)
+
     def test_verify(self):
         self.case('verify', 'verify', TEXT, status=0)
         bad = self.path('bad.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[4] add(b, b), what=1\n}\n')
@@ -151,7 +170,7 @@ class JsonKeys(FolderTest):
         self.case('verify: problems', 'verify', bad, new, self.path('absent.hlo'), status=2)
 
     def test_info(self):
-        self.case('info DUMP', 'info', SOFTMAX, ATTENTION, MLP, status=0)
+        self.case('info DUMP', 'info', SOFTMAX, ATTENTION, MLP, os.path.join(SAMPLES, 'data_parallel_step_b200'), status=0)
         self.case('info FILE', 'info', TEXT, status=0)
         self.case('info BUNDLE', 'info', os.path.join(SAMPLES, 'faults', 'bits.hlob'), status=0)
         self.case('info TRACE', 'info', TRACE, status=0)
@@ -329,6 +348,14 @@ class JsonKeys(FolderTest):
 
 
 class Documented(unittest.TestCase):
+    def test_every_command_has_a_schema_or_no_json(self):
+        done = subprocess.run([HLOSCOPE, 'help', '--json'], capture_output=True, text=True, check=True)
+        commands = {json.loads(line)['command'] for line in done.stdout.splitlines()} - {'open', 'completions', 'man', 'mcp'}
+        self.assertEqual({name.removesuffix('.json') for name in os.listdir(json_schemas.FOLDER)}, commands)
+        for command in commands:
+            done = subprocess.run([HLOSCOPE, 'help', command, '--schema'], capture_output=True, text=True, check=True)
+            self.assertEqual(json.loads(done.stdout), json_schemas.read(command))
+
     def test_fields_of_run_and_diverge(self):
         with open(os.path.join(os.path.dirname(TESTS), 'docs', 'json.md'), encoding='utf-8') as file:
             page = file.read()

@@ -74,6 +74,17 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(run(python, '-m', 'hloscope', '--version').stdout, run(self.program, '--version').stdout)
         self.assertEqual(run(python, '-c', 'import hloscope; print(hloscope.program().is_file(), hloscope.__version__)').stdout.split()[0], 'True')
 
+    def test_commands_are_functions(self):
+        python = self.environment / 'bin/python'
+        code = 'import hloscope; print(hloscope.verify("HloModule m\\nENTRY e { ROOT x = f32[2] parameter(0) }").status)'
+        done = run(python, '-c', code)
+        self.assertEqual(done.stdout, 'ok\n', done.stderr)
+        package, = self.environment.glob('lib/python3*/site-packages/hloscope')
+        self.assertIn('def run(', (package / '__init__.pyi').read_text())
+        self.assertFalse((package / 'prefix/share/hloscope/python').exists())
+        for command in ([self.program, 'skill'], [python, '-m', 'hloscope', 'skill']):
+            self.assertIn('name: hloscope', run(*command).stdout)
+
     def test_a_picture_uses_the_fonts_of_the_wheel(self):
         picture = Path(self.folder.name) / 'picture.png'
         done = run(self.program, 'open', SAMPLES / 'attention_block_h100', '--screenshot', picture)
