@@ -49,7 +49,11 @@ class PassesView : public View {
     Help("sort by number of changes instead of pass order");
     if (by_change && RankingOf(context, module, AnnotationsIn(context)).waiting())
       Label(frame.theme, Color::kTextSecondary, "comparing all stages …");
-    costs_ = entry.stages.size() > 1 ? CostsIn(frame, entry, module) : nullptr;
+    const StageCosts* const costs =
+        entry.stages.size() > 1 ? CostsIn(frame, entry, module) : nullptr;
+    // The lines above the table come with the costs and take its room.
+    if ((costs == nullptr) != (costs_ == nullptr)) last_shown_ = -1;
+    costs_ = costs;
     guilty_ = GuiltyStages(context, module);
     std::vector<int32_t> rows = Rows(context, entry, module);
     HandleKeys(context, module, rows);
