@@ -58,7 +58,6 @@ std::vector<LeafPlacement> PlaceLeaves(const Module& module, InstructionId id,
 // A result that shares its memory with a parameter is sharded as that is.
 void PlaceAliased(const Module& module, std::vector<LeafPlacement>& results,
                   const std::vector<LeafPlacement>& parameters) {
-  std::vector<size_t> first_leaf;  // of each parameter
   std::map<std::pair<int64_t, Dimensions>, size_t> at;
   size_t next = 0;
   const auto ids = module.Parameters(module.entry_id());
@@ -68,14 +67,16 @@ void PlaceAliased(const Module& module, std::vector<LeafPlacement>& results,
       at[{static_cast<int64_t>(p), index}] = next++;
     }
   }
-  const auto leaves = module.shape(module.entry().root).Leaves();
+  std::map<Dimensions, size_t> leaf_of;
+  for (const auto& [index, shape] : module.shape(module.entry().root).Leaves()) {
+    leaf_of.emplace(index, leaf_of.size());
+  }
   for (const hlo::InputOutputAlias& alias : module.header().input_output_alias) {
     const auto from = at.find({alias.parameter, alias.parameter_index});
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      if (leaves[i].first != alias.output_index || results[i].tiling || from == at.end()) continue;
-      if (hlo::Compatible(parameters[from->second].shape, results[i].shape)) {
-        results[i].tiling = parameters[from->second].tiling;
-      }
+    const auto to = leaf_of.find(alias.output_index);
+    if (from == at.end() || to == leaf_of.end() || results[to->second].tiling) continue;
+    if (hlo::Compatible(parameters[from->second].shape, results[to->second].shape)) {
+      results[to->second].tiling = parameters[from->second].tiling;
     }
   }
 }

@@ -188,16 +188,8 @@ size_t UuidLength(std::string_view text, size_t at) {
   return at + kLength < text.size() && IsAlphanumeric(text[at + kLength]) ? 0 : kLength;
 }
 
-}  // namespace
-
-bool IsNameCharacter(char c) {
-  return IsAlphanumeric(c) || c == '_' || c == '-' || static_cast<unsigned char>(c) >= 0x80;
-}
-bool IsTokenCharacter(char c) { return IsNameCharacter(c) || c == '.'; }
-bool IsKeyCharacter(char c) { return IsAlphanumeric(c) || c == '+' || c == '='; }
-bool IsBase64Character(char c) { return IsKeyCharacter(c) || c == '/'; }
-
-size_t RandomLength(std::string_view text, size_t at) {
+// RandomLength of a text that is cut off where no more is looked at.
+size_t RandomLengthWithin(std::string_view text, size_t at) {
   if (const size_t length = UuidLength(text, at); length != 0) return length;
   const bool mangled = at >= 1 && text[at - 1] == '_' && text.substr(at).starts_with('Z');
   if (mangled) return 0;
@@ -225,6 +217,26 @@ size_t RandomLength(std::string_view text, size_t at) {
     if (LooksRandom(text.substr(at, run))) return run;
   }
   return 0;
+}
+
+}  // namespace
+
+bool IsNameCharacter(char c) {
+  return IsAlphanumeric(c) || c == '_' || c == '-' || static_cast<unsigned char>(c) >= 0x80;
+}
+bool IsTokenCharacter(char c) { return IsNameCharacter(c) || c == '.'; }
+bool IsKeyCharacter(char c) { return IsAlphanumeric(c) || c == '+' || c == '='; }
+bool IsBase64Character(char c) { return IsKeyCharacter(c) || c == '/'; }
+
+size_t RandomLength(std::string_view text, size_t at) {
+  // The starts within a long run see a part of it only, so that all together stay linear.
+  constexpr size_t kMaxWithin = 256;
+  const auto goes_on = [](char c) { return IsBase64Character(c) || IsTokenCharacter(c); };
+  const bool is_within = at > 0 && goes_on(text[at - 1]);
+  const std::string_view seen = is_within ? text.substr(0, at + kMaxWithin) : text;
+  const size_t length = RandomLengthWithin(seen, at);
+  const bool is_cut = length > 0 && at + length == seen.size();
+  return is_cut ? length + RunLength(text, at + length, goes_on) : length;
 }
 
 }  // namespace hloscope::debug

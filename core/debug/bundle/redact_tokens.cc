@@ -176,7 +176,10 @@ RedactionHit FindTold(std::string_view text, size_t at) {
 // The value of `NAME=value`, and of `NAME value` where that looks like a key; the name is that of a
 // secret.
 RedactionHit FindNamedSecret(std::string_view text, size_t at) {
-  const size_t length = RunLength(text, at, IsNameCharacter);
+  // Of a longer name its end is looked at, from the words in it.
+  constexpr size_t kMaxName = 128;
+  const size_t length = RunLength(text.substr(0, at + kMaxName + 1), at, IsNameCharacter);
+  if (length > kMaxName) return {};
   const std::string_view name = text.substr(at, length);
   const SecretName kind = SecretNameOf(name);
   if (kind == SecretName::kNo) return {};
