@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "core/base/file.h"
@@ -184,7 +186,7 @@ void DiskCache::Store(std::string_view name, const Words& stamp, std::string_vie
     fs::permissions(folder_, fs::perms::owner_all, error);
   }
   if (error) return;
-  MakeRoom(size);
+  MakeRoomOnce(size);
   const std::string path = PathOf(name);
   // A file that is replaced would keep its mode, a link what it points to.
   struct stat status;
@@ -199,6 +201,26 @@ void DiskCache::Store(std::string_view name, const Words& stamp, std::string_vie
   whole += bytes;
   // The status says what failed; a cache that is not written is not needed either.
   [[maybe_unused]] const Status written = WriteFileAtomically(path, whole, EntryCalls());
+}
+
+// A listing of the folder for each entry would be quadratic in entries: what this process found
+// there and added since is known, and others may add a sixteenth before it is looked at again.
+void DiskCache::MakeRoomOnce(int64_t bytes) const {
+  struct Seen {
+    int64_t total = 0, added = 0;
+  };
+  static std::mutex mutex;
+  static std::map<std::string, Seen> folders;
+  constexpr int64_t kPart = 16;
+  std::lock_guard lock(mutex);
+  const auto [at, is_new] = folders.try_emplace(folder_);
+  Seen& seen = at->second;
+  if (is_new || seen.total + bytes > max_bytes_ || seen.added + bytes > max_bytes_ / kPart) {
+    MakeRoom(bytes);
+    seen = {Used().bytes, 0};
+  }
+  seen.total += bytes;
+  seen.added += bytes;
 }
 
 void DiskCache::MakeRoom(int64_t bytes) const {

@@ -45,6 +45,7 @@ class DiskCache {
   Use Used() const;
 
  private:
+  void MakeRoomOnce(int64_t bytes) const;
   void MakeRoom(int64_t bytes) const;
 
   std::string folder_;
