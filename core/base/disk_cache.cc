@@ -186,7 +186,7 @@ void DiskCache::Store(std::string_view name, const Words& stamp, std::string_vie
     fs::permissions(folder_, fs::perms::owner_all, error);
   }
   if (error) return;
-  MakeRoomOnce(size);
+  MakeRoom(size);
   const std::string path = PathOf(name);
   // A file that is replaced would keep its mode, a link what it points to.
   struct stat status;
@@ -205,7 +205,7 @@ void DiskCache::Store(std::string_view name, const Words& stamp, std::string_vie
 
 // A listing of the folder for each entry would be quadratic in entries: what this process found
 // there and added since is known, and others may add a sixteenth before it is looked at again.
-void DiskCache::MakeRoomOnce(int64_t bytes) const {
+void DiskCache::MakeRoom(int64_t bytes) const {
   struct Seen {
     int64_t total = 0, added = 0;
   };
@@ -216,21 +216,20 @@ void DiskCache::MakeRoomOnce(int64_t bytes) const {
   const auto [at, is_new] = folders.try_emplace(folder_);
   Seen& seen = at->second;
   if (is_new || seen.total + bytes > max_bytes_ || seen.added + bytes > max_bytes_ / kPart) {
-    MakeRoom(bytes);
-    seen = {Used().bytes, 0};
+    seen = {.total = Evict(max_bytes_ - bytes)};
   }
   seen.total += bytes;
   seen.added += bytes;
 }
 
-void DiskCache::MakeRoom(int64_t bytes) const {
+int64_t DiskCache::Evict(int64_t most) const {
   struct Old {
     fs::file_time_type time;
     int64_t bytes;
     fs::path path;
   };
   std::vector<Old> files;
-  int64_t total = bytes;
+  int64_t total = 0;
   std::error_code error;
   for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
     std::error_code gone;
@@ -242,10 +241,11 @@ void DiskCache::MakeRoom(int64_t bytes) const {
   }
   std::ranges::sort(files, {}, &Old::time);
   for (const Old& old : files) {
-    if (total <= max_bytes_) return;
+    if (total <= most) break;
     fs::remove(old.path, error);
     total -= old.bytes;
   }
+  return total;
 }
 
 DiskCache::Use DiskCache::Used() const {

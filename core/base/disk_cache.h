@@ -45,8 +45,9 @@ class DiskCache {
   Use Used() const;
 
  private:
-  void MakeRoomOnce(int64_t bytes) const;
   void MakeRoom(int64_t bytes) const;
+  // Removes the oldest files until at most that many bytes are left: how many there are.
+  int64_t Evict(int64_t most) const;
 
   std::string folder_;
   int64_t max_bytes_;

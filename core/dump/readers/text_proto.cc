@@ -1,7 +1,10 @@
 // The text format of protobuf, without recursion: an open message is an entry of a stack.
 #include "core/dump/readers/text_proto.h"
 
+#include <algorithm>
 #include <charconv>
+
+#include "core/hlo/text/text_cursor.h"
 
 namespace hloscope::dump {
 namespace {
@@ -84,32 +87,6 @@ class Scanner {
   uint32_t line_ = 1;
 };
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-// What the escape at raw[at], after its backslash, stands for; `at` goes past it.
-char Unescape(std::string_view raw, size_t& at) {
-  const char c = raw[at++];
-  if (c >= '0' && c <= '7') {
-    int value = c - '0';
-    for (int k = 0; k < 2 && at < raw.size() && raw[at] >= '0' && raw[at] <= '7'; ++k)
-      value = value * 8 + (raw[at++] - '0');
-    return static_cast<char>(value);
-  }
-  if (c == 'x' || c == 'X') {
-    int value = 0;
-    for (int k = 0; k < 2 && at < raw.size() && HexDigit(raw[at]) >= 0; ++k)
-      value = value * 16 + HexDigit(raw[at++]);
-    return static_cast<char>(value);
-  }
-  constexpr std::string_view kFrom = "abfnrtv", kTo = "\a\b\f\n\r\t\v";
-  const size_t k = kFrom.find(c);
-  return k == kFrom.npos ? c : kTo[k];
-}
-
 }  // namespace
 
 TextProto::TextProto(std::string_view text) {
@@ -169,18 +146,14 @@ TextProto::TextProto(std::string_view text) {
 std::string TextProto::Decode(std::string_view raw) {
   if (!raw.starts_with('"') && !raw.starts_with('\'')) return std::string(raw);
   std::string out;
-  char quote = '\0';
-  for (size_t at = 0; at < raw.size();) {
-    const char c = raw[at++];
-    if (quote == '\0') {
-      if (c == '"' || c == '\'') quote = c;
-    } else if (c == quote) {
-      quote = '\0';
-    } else if (c == '\\' && at < raw.size()) {
-      out += Unescape(raw, at);
-    } else {
-      out += c;
-    }
+  for (size_t begin = 0; (begin = raw.find_first_of("\"'", begin)) != raw.npos;) {
+    const char quote = raw[begin++];
+    size_t end = begin;
+    while (end < raw.size() && raw[end] != quote) end += raw[end] == '\\' ? 2 : 1;
+    end = std::min(end, raw.size());
+    const std::string_view part = raw.substr(begin, end - begin);
+    out += hlo::Unescape(part).value_or(std::string(part));
+    begin = end + 1;
   }
   return out;
 }
