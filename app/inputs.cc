@@ -8,6 +8,7 @@
 
 #include "app/fail.h"
 #include "app/output.h"
+#include "core/base/format_text.h"
 
 namespace hloscope::app {
 
@@ -79,8 +80,8 @@ std::string ProblemLines(const dump::LoadedModule& loaded,
   dump::Places places(loaded);
   for (const hlo::Diagnostic& d : diagnostics) {
     std::string_view severity = d.severity == hlo::Severity::kError ? "" : "warning: ";
-    lines += fmt::format("{}: {}{} [{}]", places.Of(d).ToString(), severity, d.message, d.rule);
-    if (!d.hint.empty()) lines += fmt::format(" ({})", d.hint);
+    lines += FormatText("{}: {}{} [{}]", places.Of(d).ToString(), severity, d.message, d.rule);
+    if (!d.hint.empty()) lines += FormatText(" ({})", d.hint);
     lines += '\n';
   }
   return lines;
@@ -90,7 +91,7 @@ bool PrintReadErrors(const dump::LoadedModule& loaded) {
   if (loaded.module != nullptr) return false;
   std::string lines = ProblemLines(loaded, loaded.diagnostics);
   if (lines.ends_with('\n')) lines.pop_back();
-  PrintError(lines);
+  PrintError(OwnLines(lines));
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include "app/fail.h"
 #include "app/output.h"
 #include "app/workers.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 
 namespace hloscope::app {
@@ -106,34 +107,34 @@ std::string Json(const std::string& file, const BenchRunOptions& options,
 
 std::string IntervalText(const RunRatio& ratio) {
   if (!ratio.interval) return "few runs";
-  return fmt::format("{:.2f}-{:.2f}", ratio.interval->low, ratio.interval->high);
+  return FormatText("{:.2f}-{:.2f}", ratio.interval->low, ratio.interval->high);
 }
 
 std::string MemoryText(const BenchFigures& figures) {
-  if (!figures.memory) return fmt::format(" {:>23}", "not known");
+  if (!figures.memory) return FormatText(" {:>23}", "not known");
   std::string text;
   for (const int64_t bytes :
        {figures.memory->idle, figures.memory->compile_peak, figures.memory->run_peak}) {
-    text += fmt::format(" {:>7.1f}", static_cast<double>(bytes) / 1e6);
+    text += FormatText(" {:>7.1f}", static_cast<double>(bytes) / 1e6);
   }
   return text;
 }
 
 std::string Line(const std::string& file, const BenchReport& report) {
   const BenchFigures& own = report.platform;
-  std::string line = fmt::format("{:>10.2f} {:>11.1f}", own.compile_ms, own.run_us);
+  std::string line = FormatText("{:>10.2f} {:>11.1f}", own.compile_ms, own.run_us);
   if (report.against) {
     const BenchFigures& other = *report.against;
-    line += fmt::format(" {:>10.2f} {:>11.1f}", other.compile_ms, other.run_us);
+    line += FormatText(" {:>10.2f} {:>11.1f}", other.compile_ms, other.run_us);
     line += report.difference
                 ? fmt::format(" {:>29}", "results differ")
                 : fmt::format(" {:>8.2f} {:>8.2f} {:>11}", own.compile_ms / other.compile_ms,
                               report.run_ratio->ratio, IntervalText(*report.run_ratio));
   }
-  if (report.against_itself) line += fmt::format(" {:>11}", IntervalText(*report.against_itself));
+  if (report.against_itself) line += FormatText(" {:>11}", IntervalText(*report.against_itself));
   line += MemoryText(own);
   if (report.against) line += MemoryText(*report.against);
-  return line + "  " + file + "\n";
+  return line + FormatText("  {}\n", file);
 }
 
 // Two lines: whose columns they are, and what they hold.

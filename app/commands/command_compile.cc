@@ -19,6 +19,7 @@
 #include "core/base/counted.h"
 #include "core/base/escape.h"
 #include "core/base/file.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
@@ -139,8 +140,8 @@ class CompileCommand : public Command {
     HLOSCOPE_ASSIGN_OR_RETURN(request_.options.platform.xla_flags,
                               xla_options_.Flags(request_.options.limits));
     if (!only_passes_.empty()) {
-      request_.options.platform.xla_flags.emplace_back(
-          "xla_enable_hlo_passes_only", fmt::format("{}", fmt::join(only_passes_, ",")));
+      request_.options.platform.xla_flags.emplace_back("xla_enable_hlo_passes_only",
+                                                       Join(only_passes_, ","));
     }
     return {};
   }
@@ -249,14 +250,14 @@ class CompileCommand : public Command {
   }
 
   std::string Text(const EmitReport& report) const {
-    std::string out = fmt::format("{}: compiled in {:.1f} ms: {}", module_, report.compile_ms,
-                                  Counted(report.kernels, "kernel"));
-    if (report.functions > 0) out += ", " + Counted(report.functions, "function");
+    std::string out = FormatText("{}: compiled in {:.1f} ms: {}", module_, report.compile_ms,
+                                 Counted(report.kernels, "kernel"));
+    if (report.functions > 0) out += FormatText(", {}", Counted(report.functions, "function"));
     out += "\n";
-    for (const auto& [path, what] : report.files) out += fmt::format("  {}: {}\n", path, what);
+    for (const auto& [path, what] : report.files) out += FormatText("  {}: {}\n", path, what);
     if (report.object_bytes > 0) {
-      out += fmt::format("  {}; a call takes {} of scratch memory in addition to its arrays\n",
-                         Counted(report.object_bytes, "byte"), Counted(report.temp_bytes, "byte"));
+      out += FormatText("  {}; a call takes {} of scratch memory in addition to its arrays\n",
+                        Counted(report.object_bytes, "byte"), Counted(report.temp_bytes, "byte"));
     }
     return out + KernelsText(report.assembled);
   }
@@ -283,14 +284,14 @@ class CompileCommand : public Command {
   }
 
   std::string Text(const replay::OwnCompileReport& report) const {
-    std::string out = fmt::format(
+    std::string out = FormatText(
         "{}: compiled in {:.1f} ms: {} became {}, {} of them kernels\n", module_, report.compile_ms,
         Counted(report.instructions_before, "instruction"), report.instructions, report.kernels);
     if (!request_.dump.empty()) {
-      out += fmt::format("  {}: {}; `hloscope info {}` shows them\n", request_.dump,
-                         Counted(report.dump_files, "file"), Quoted(request_.dump));
+      out += FormatText("  {}: {}; `hloscope info {}` shows them\n", request_.dump,
+                        Counted(report.dump_files, "file"), Quoted(request_.dump));
     }
-    if (!output_.empty()) out += fmt::format("  {}: the optimised module\n", output_);
+    if (!output_.empty()) out += FormatText("  {}: the optimised module\n", output_);
     return out;
   }
 
@@ -321,21 +322,21 @@ class CompileCommand : public Command {
 
   std::string Text(const replay::CompileModuleReport& report) const {
     const replay::PluginFile& plugin = report.plugin;
-    std::string out = fmt::format(
+    std::string out = FormatText(
         "{}: compiled for {} with {}{}{} in {:.0f} ms (plugin loaded in {:.0f} ms)\n", module_,
         report.device, plugin.distribution.empty() ? plugin.path : plugin.distribution,
         plugin.version.empty() ? "" : " ", plugin.version, report.compile_ms, report.load_ms);
     for (const auto& [name, bytes] : report.memory) {
-      if (bytes > 0) out += fmt::format("  {} memory: {} bytes\n", name, bytes);
+      if (bytes > 0) out += FormatText("  {} memory: {} bytes\n", name, bytes);
     }
     if (!request_.dump.empty()) {
       out +=
-          fmt::format("  {}: {}, {} bytes; `hloscope info {}` shows them\n", request_.dump,
-                      Counted(report.dump_files, "file"), report.dump_bytes, Quoted(request_.dump));
+          FormatText("  {}: {}, {} bytes; `hloscope info {}` shows them\n", request_.dump,
+                     Counted(report.dump_files, "file"), report.dump_bytes, Quoted(request_.dump));
     }
-    if (!output_.empty()) out += fmt::format("  {}: the optimised module\n", output_);
+    if (!output_.empty()) out += FormatText("  {}: the optimised module\n", output_);
     for (const std::string& warning : report.warnings) {
-      out += fmt::format("  warning: {}\n", warning);
+      out += FormatText("  warning: {}\n", warning);
     }
     return out;
   }

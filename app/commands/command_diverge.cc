@@ -19,6 +19,7 @@
 #include "core/backends/plugins/plugins.h"
 #include "core/base/counted.h"
 #include "core/base/escape.h"
+#include "core/base/format_text.h"
 #include "core/debug/explain/diverge/first_bad.h"
 #include "core/debug/explain/diverge/vote.h"
 #include "core/debug/explain/diverge/write_verdict.h"
@@ -288,9 +289,9 @@ class DivergeCommand : public Command {
     std::string command = "hloscope diverge";
     for (const std::string& file : files_) command += " " + Quoted(file);
     if (passes_) command += " --passes";
-    return fmt::format("to report this: {}{} --bundle {}\n", command,
-                       shared_.OptionsText(shared_.request()),
-                       Quoted(ModuleStem(files_[0]) + ".hlob"));
+    return FormatText("to report this: {}{} --bundle {}\n", command,
+                      shared_.OptionsText(shared_.request()),
+                      Quoted(ModuleStem(files_[0]) + ".hlob"));
   }
 
   std::vector<std::string> files_;

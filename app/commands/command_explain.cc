@@ -10,6 +10,7 @@
 #include "app/reports/error_report.h"
 #include "core/base/counted.h"
 #include "core/base/file.h"
+#include "core/base/format_text.h"
 #include "core/base/memory_limit.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/dump/dump_model.h"
@@ -54,8 +55,8 @@ class ExplainCommand : public Command {
     const std::vector<dump::ExplainedError>& errors = *read;
     for (const dump::ExplainedError& error : errors) Print(error, path, context);
     if (left_out > 0)
-      PrintError(fmt::format("{}: {} left out", path,
-                             Counted(left_out, "more error is", "more errors are")));
+      PrintError(FormatText("{}: {} left out", path,
+                            Counted(left_out, "more error is", "more errors are")));
     return errors.empty() ? NothingIn(path, context) : kGood;
   }
 
@@ -95,7 +96,7 @@ class ExplainCommand : public Command {
     const std::string text =
         "no error text that hloscope knows (with the whole traceback or log it may find more)";
     if (context.json) WriteOut(NothingExplainedJson(path, text));
-    PrintError(fmt::format("{}: {}", path, text));
+    PrintError(FormatText("{}: {}", path, text));
     return kDiffers;
   }
 

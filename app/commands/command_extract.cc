@@ -18,6 +18,7 @@
 #include "core/base/counted.h"
 #include "core/base/escape.h"
 #include "core/base/file.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/bundle/take_values.h"
@@ -287,10 +288,10 @@ class ExtractCommand : public Command {
 
   std::string CommandLine(const Written& written) const {
     std::string line = "hloscope run " + Quoted(written.module);
-    if (!written.inputs.empty()) line += " --inputs " + Quoted(written.inputs);
-    if (fill_elided_) line += fmt::format(" --fill-elided {}", *fill_elided_);
+    if (!written.inputs.empty()) line += FormatText(" --inputs {}", Quoted(written.inputs));
+    if (fill_elided_) line += FormatText(" --fill-elided {}", *fill_elided_);
     if (!written.expected.empty()) {
-      line += " --expect " + Quoted(written.expected) + " --platform " + Quoted(platform_);
+      line += FormatText(" --expect {} --platform {}", Quoted(written.expected), Quoted(platform_));
     }
     if (takes_kernels_) line += " --as-dumped";
     return line;
@@ -299,10 +300,11 @@ class ExtractCommand : public Command {
   std::string Text(const Written& written) const {
     if (output_ == "-") return "";
     std::string text;
-    for (const std::string& warning : written.warnings) text += "warning: " + warning + "\n";
-    return text + fmt::format("{}: {} and {}\nrun it with\n  {}\n", written.module,
-                              Counted(written.instructions, "instruction"),
-                              Counted(written.parameters, "parameter"), CommandLine(written));
+    for (const std::string& warning : written.warnings)
+      text += FormatText("warning: {}\n", warning);
+    return text + FormatText("{}: {} and {}\nrun it with\n  {}\n", written.module,
+                             Counted(written.instructions, "instruction"),
+                             Counted(written.parameters, "parameter"), CommandLine(written));
   }
 
   std::string Json(const Written& written) const {

@@ -13,6 +13,7 @@
 #include "app/fail.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "core/base/format_text.h"
 #include "core/base/jobs.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
@@ -168,8 +169,8 @@ class FindCommand : public Command {
     }
     if (matches.empty()) return text;
     if (!context.json) {
-      const std::string count = count_only_ ? fmt::format(":{}", matches.size()) : "";
-      return EscapeForTerminal(target.path + count + "\n", LineBreaks::kKeep);
+      return count_only_ ? FormatText("{}:{}\n", target.path, matches.size())
+                         : FormatText("{}\n", target.path);
     }
     JsonWriter json(text);
     json.BeginObject().Field("file", target.path);
@@ -334,7 +335,7 @@ class FindCommand : public Command {
   static std::string Line(const Match& match) {
     std::string place = match.line == 0 ? match.file : fmt::format("{}:{}", match.file, match.line);
     if (!match.computation.empty()) place += " " + match.computation;
-    return EscapeForTerminal(fmt::format("{}: {}\n", place, match.text), LineBreaks::kKeep);
+    return FormatText("{}: {}\n", place, match.text);
   }
   static std::string Json(const Target& target, const Match& match) {
     std::string out;

@@ -17,6 +17,7 @@
 #include "app/reports/export_report.h"
 #include "app/reports/profile_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/listing/listing.h"
@@ -180,7 +181,7 @@ class InfoCommand : public Command {
       WriteOut(out + "\n");
       return true;
     }
-    PrintOut(fmt::format("{}: {} ({})\n", file.path(), dump::Describe(kind), BytesText(bytes)));
+    PrintOut(FormatText("{}: {} ({})\n", file.path(), dump::Describe(kind), BytesText(bytes)));
     if (kind == dump::FileKind::kStableHloText) PrintOut(file.bytes());
     return true;
   }
@@ -251,7 +252,7 @@ class InfoCommand : public Command {
 
   // All of a few shapes; of many, how often each of the first occurs.
   static std::string ShapesText(const std::vector<std::string>& shapes) {
-    if (shapes.size() <= kMaxShapes) return fmt::format("{}", fmt::join(shapes, " "));
+    if (shapes.size() <= kMaxShapes) return FormatText("{}", Join(shapes, " "));
     std::vector<std::pair<std::string_view, size_t>> counts;
     std::unordered_map<std::string_view, size_t> at;
     for (const std::string& shape : shapes) {
@@ -259,12 +260,12 @@ class InfoCommand : public Command {
       if (is_new) counts.emplace_back(shape, 0);
       ++counts[found->second].second;
     }
-    std::string out = fmt::format("{}:", Counted(shapes.size(), "array"));
+    std::string out = FormatText("{}:", Counted(shapes.size(), "array"));
     for (size_t k = 0; k < std::min(counts.size(), kMaxShapes); ++k)
-      out += fmt::format("{} {} × {}", k > 0 ? "," : "", counts[k].second, counts[k].first);
+      out += FormatText("{} {} × {}", k > 0 ? "," : "", counts[k].second, counts[k].first);
     if (counts.size() > kMaxShapes)
-      out += fmt::format(" and {} (--json lists all)",
-                         Counted(counts.size() - kMaxShapes, "more shape"));
+      out += FormatText(" and {} (--json lists all)",
+                        Counted(counts.size() - kMaxShapes, "more shape"));
     return out;
   }
 
@@ -272,38 +273,39 @@ class InfoCommand : public Command {
                               const Limits& limits) {
     const hlo::Module& m = *loaded.module;
     std::string out =
-        fmt::format("{}: module {} ({}, {})\n", loaded.path, m.name(), dump::Describe(loaded.kind),
-                    BytesText(static_cast<int64_t>(loaded.file.bytes().size())));
-    out += fmt::format("  {} in {}, entry {}{}\n", Counted(s.instructions, "instruction"),
-                       Counted(s.computations, "computation"), m[m.entry().name],
-                       m.header().is_scheduled ? ", scheduled" : "");
+        FormatText("{}: module {} ({}, {})\n", loaded.path, m.name(), dump::Describe(loaded.kind),
+                   BytesText(static_cast<int64_t>(loaded.file.bytes().size())));
+    out += FormatText("  {} in {}, entry {}{}\n", Counted(s.instructions, "instruction"),
+                      Counted(s.computations, "computation"), m[m.entry().name],
+                      m.header().is_scheduled ? ", scheduled" : "");
     const hlo::Topology topology = hlo::TopologyOf(m, limits.devices);
-    out += fmt::format("  replica_count {}, num_partitions {}{}\n", m.header().replica_count,
-                       m.header().num_partitions,
-                       topology.unpartitioned ? ", not SPMD-partitioned yet" : "");
-    if (!topology.note.empty()) out += "  " + topology.note + "\n";
+    out += FormatText("  replica_count {}, num_partitions {}{}\n", m.header().replica_count,
+                      m.header().num_partitions,
+                      topology.unpartitioned ? ", not SPMD-partitioned yet" : "");
+    if (!topology.note.empty()) out += FormatText("  {}\n", topology.note);
     std::vector<std::string> results;
     const hlo::Shape& result = m.shape(m.entry().root);
     if (result.IsTuple()) {
       for (const hlo::Shape& element : result.elements()) results.push_back(ToString(element));
     }
-    out += fmt::format("  parameters: {} ({})\n", ShapesText(s.parameters),
-                       BytesText(s.parameter_bytes));
-    out += fmt::format("  result: {} ({})\n",
-                       results.size() > kMaxShapes ? ShapesText(results) : s.result,
-                       BytesText(s.result_bytes));
+    out += FormatText("  parameters: {} ({})\n", ShapesText(s.parameters),
+                      BytesText(s.parameter_bytes));
+    out += FormatText("  result: {} ({})\n",
+                      results.size() > kMaxShapes ? ShapesText(results) : s.result,
+                      BytesText(s.result_bytes));
     if (s.elided_constants != 0) {
-      out += fmt::format(
+      out += FormatText(
           "  {} elided: the values are not in this file, but in the .hlo.pb of the dump\n",
           Counted(s.elided_constants, "constant"));
     }
     out += "  opcodes:";
     for (size_t k = 0; k < s.opcodes.size() && k < 12; ++k)
-      out += fmt::format(" {} {}", s.opcodes[k].second, s.opcodes[k].first);
+      out += FormatText(" {} {}", s.opcodes[k].second, s.opcodes[k].first);
     out += s.opcodes.size() > 12 ? fmt::format(" and {} more\n", s.opcodes.size() - 12) : "\n";
-    for (const hlo::Diagnostic& d : loaded.diagnostics) out += "  warning: " + d.message + "\n";
+    for (const hlo::Diagnostic& d : loaded.diagnostics)
+      out += FormatText("  warning: {}\n", d.message);
     for (const auto& list : loaded.proto.arguments)
-      out += fmt::format("  holds {}\n", Counted(list.size(), "argument"));
+      out += FormatText("  holds {}\n", Counted(list.size(), "argument"));
     return out;
   }
 

@@ -22,6 +22,7 @@
 #include "app/run_options.h"
 #include "app/workers.h"
 #include "app/written_files.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
 #include "core/replay/gpu_targets.h"

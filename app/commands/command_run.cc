@@ -25,6 +25,7 @@
 #include "app/run_options.h"
 #include "app/workers.h"
 #include "app/written_files.h"
+#include "core/base/format_text.h"
 #include "core/debug/run/failure.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/stage_order.h"
@@ -343,7 +344,7 @@ class RunCommand : public Command {
   static void PrintLiterals(const RunReport& report) {
     std::string out;
     auto add = [&](std::string_view name, size_t k, const hlo::Literal& value) {
-      out += fmt::format("{}{} {} ", name, k, hlo::ToString(value.shape(), false));
+      out += FormatText("{}{} {} ", name, k, hlo::ToString(value.shape(), false));
       hlo::AppendLiteral(out, value, false);
       out += '\n';
     };

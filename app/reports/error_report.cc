@@ -3,17 +3,17 @@
 
 #include <fmt/format.h>
 
-#include "core/base/text.h"
+#include "core/base/format_text.h"
 
 namespace hloscope::app {
 
 std::string ErrorText(const dump::ExplainedError& error, std::string_view from,
                       std::string_view indent) {
-  std::string out = fmt::format("{}{}\n", indent, dump::ErrorSentence(error, from));
-  if (!error.fix.empty()) out += fmt::format("{}  fix: {}\n", indent, error.fix);
+  std::string out = FormatText("{}{}\n", indent, dump::ErrorSentence(error, from));
+  if (!error.fix.empty()) out += FormatText("{}  fix: {}\n", indent, error.fix);
   for (const std::string& buffer : error.buffers)
-    out += fmt::format("{}  buffer {}\n", indent, buffer);
-  return EscapeForTerminal(out, LineBreaks::kKeep);
+    out += FormatText("{}  buffer {}\n", indent, buffer);
+  return out;
 }
 
 std::string ErrorJson(const dump::ExplainedError& error, std::string_view from) {
