@@ -49,6 +49,10 @@ Result<ModuleForm> ModuleFormFromPath(const std::string& given) {
   }
   if (path.ends_with(".pb")) return ModuleForm::kProto;
   if (path.ends_with(".hlo") || path.ends_with(".txt") || path == "-") return ModuleForm::kHlo;
+  if (path.ends_with(".mlir")) {
+    return InputError(given + ": StableHLO is read but not written",
+                      "name a file that ends in .hlo or .pb");
+  }
   return InputError(given +
                         ": unknown extension, expected .hlo, .txt, .pb, .hlo.pb, .pbtxt or "
                         ".textproto, all also with .gz",

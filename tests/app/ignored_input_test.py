@@ -174,6 +174,19 @@ class IgnoredInput(FolderTest):
             status, report, err = self.report(module, '--inputs', inputs, '--expect', expected, *flags)
             self.assertEqual((status, report['warnings']), (code, warnings), err)
 
+    def test_the_order_of_updates_is_named_where_it_decides(self):
+        module = self.path('s.hlo', 'HloModule m\nnew {\n  a = f32[] parameter(0)\n  ROOT b = f32[] parameter(1)\n}\nENTRY e {\n  x = f32[3] parameter(0)\n'
+                           '  i = s32[3,1] constant({{0}, {1}, {0}})\n  u = f32[3] constant({1, 2, 3})\n  ROOT set = f32[3] scatter(x, i, u), '
+                           'update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=new\n}\n')
+        inputs = self.npz('in.npz', in0=floats(9, 9, 9))
+        for expected, said in (((1, 2, 9), '1 of 1 element that differs also changes'), ((1, 5, 9), '1 of 2 elements that differ also changes'),
+                               ((3, 5, 9), None), ((3, 2, 9), None)):
+            status, report, err = self.report(module, '--inputs', inputs, '--expect', self.npz('out.npz', out0=floats(*expected)))
+            self.assertEqual(status, int(expected != (3, 2, 9)), err)
+            self.assertEqual(len(report['warnings']), int(said is not None), report)
+            if said:
+                self.assertIn(f'{said} when the updates of scatter set are applied from the last to the first', report['warnings'][0])
+
     def test_bounds_that_would_pass_are_short_and_pass(self):
         inputs = self.npz('in.npz', in0=floats(0.3, 1), in1=floats(0, 0, 0))
         expected = self.npz('out.npz', out0=floats(0, 1), out1=floats(0, 0))

@@ -142,6 +142,10 @@ const Case kCases[] = {
     {"CustomCallAlias", "alias", Plain::kError,
      "ENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[5] custom-call(p), "
      "custom_call_target=\"x\", output_to_operand_aliasing={{}: (0, {})} }"},
+    {"DynamicConvolution", "dynamic-convolution", Plain::kError,
+     "ENTRY e { a = f32[1,<=4,1] parameter(0)\n k = f32[1,1,1] parameter(1)\n"
+     "ROOT r = f32[1,4,1] custom-call(a, k), padding_type=PADDING_VALID, "
+     "custom_call_target=\"DynamicConvolutionForward\" }"},
     {"RngSeed", "rng-seed", Plain::kError,
      "ENTRY e { ROOT r = f32[] custom-call(), custom_call_target=\"GetRngSeed\" }"},
     {"Buffer", "buffer", Plain::kError, "ENTRY e { ROOT r = b(f32[4]) parameter(0) }"},

@@ -19,6 +19,7 @@
 #include "core/debug/run/run_literals.h"
 #include "core/debug/run/run_recorder.h"
 #include "core/debug/run/run_results.h"
+#include "core/debug/run/update_order.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/eval/numbers/precise.h"
 #include "core/hlo/sharding/manual_region.h"
@@ -386,6 +387,7 @@ class RunDriver {
     if (std::exchange(hinted_, true)) return;
     std::optional<std::string> precision = PrecisionHint(*module_, spec_);
     if (precision) report_.warnings.push_back(*std::move(precision));
+    HintAtUpdateOrder(outputs);
     if (spec_.inputs.flush_denormals) return;
     Leaves results;
     for (const RunOutput& output : outputs) {
@@ -396,6 +398,16 @@ class RunDriver {
     if (flushed && replay::HasRank(spec_.execution.environment)) return;
     const Result<Leaves> again = flushed ? RunApart(iteration, *flushed) : std::move(results);
     if (again && judge_->AgreeFlushed(*again)) report_.warnings.emplace_back(kDenormalsHint);
+  }
+
+  void HintAtUpdateOrder(const std::vector<RunOutput>& outputs) {
+    if (placement_->lists() != 1 || source_->inputs().lists.empty()) return;
+    std::vector<DifferingResult> results;
+    for (const OutputJudge::Differing& one : judge_->differing()) {
+      results.push_back({one.leaf, outputs[one.leaf].value, one.expected});
+    }
+    auto hint = UpdateOrderHint(module_, spec_, source_->inputs().lists[0], results);
+    if (hint) report_.warnings.push_back(*std::move(hint));
   }
 
   // A run of the tested platform of which nothing is reported.

@@ -10,6 +10,7 @@
 #include "core/hlo/dimension_numbers.h"
 #include "core/hlo/rewrite/module_copier.h"
 #include "core/hlo/scalar_literal.h"
+#include "core/hlo/shape/shape_inference.h"
 
 namespace hloscope::hlo::expand {
 
@@ -72,6 +73,17 @@ Expansion::Node Expansion::Add(Opcode opcode, Shape shape, std::span<const Node>
       builder_.Intern(fmt::format("{}.{}", ToString(opcode), builder_.NextInstruction().index));
   return builder_.AddInstruction(name, opcode, builder_.InternShape(std::move(shape)), operands,
                                  attributes);
+}
+
+Result<Expansion::Node> Expansion::AddInferred(Opcode opcode, std::span<const Node> operands,
+                                               std::span<const Attribute> attributes) {
+  std::vector<Shape> shapes;
+  for (const Node operand : operands) shapes.push_back(ShapeOf(operand));
+  std::vector<const Shape*> pointers;
+  for (const Shape& shape : shapes) pointers.push_back(&shape);
+  const InferenceInput input{builder_.module(), opcode, pointers, attributes};
+  HLOSCOPE_ASSIGN_OR_RETURN(Shape shape, InferShape(input));
+  return Add(opcode, std::move(shape), operands, attributes);
 }
 
 Expansion::Node Expansion::Constant(ElementType type, double value) {

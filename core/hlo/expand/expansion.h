@@ -62,6 +62,9 @@ class Expansion {
   // Any instruction; attributes come from builder().
   Node Add(Opcode opcode, Shape shape, std::span<const Node> operands,
            std::span<const Attribute> attributes = {});
+  // Likewise with the shape that XLA infers; an input error where there is none.
+  Result<Node> AddInferred(Opcode opcode, std::span<const Node> operands,
+                           std::span<const Attribute> attributes);
   ModuleBuilder& builder() { return builder_; }
   // A computation of two scalars (one opcode of them); and x < y or x > y of the first two of
   // `types`' pairs of scalars, by total order where they are floats.

@@ -1,4 +1,4 @@
-// Fusions and output_to_operand_aliasing.
+// Fusions, custom calls and output_to_operand_aliasing.
 #include "core/base/counted.h"
 #include "core/hlo/analysis/effects.h"
 #include "core/hlo/verify/verify_context.h"
@@ -173,6 +173,24 @@ void CheckRngSeed(VerifyContext& context, InstructionId id) {
                     ", expected no operands and u64[]");
 }
 
+// XLA aborts on such a call without them; a translation through StableHLO loses all three.
+void CheckDynamicConvolution(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  const std::string_view target = module.GetString(i, AttributeKey::kCustomCallTarget);
+  if (!target.starts_with("DynamicConvolution")) return;
+  std::string absent;
+  for (const auto& [key, name] :
+       {std::pair{AttributeKey::kWindow, "window"}, {AttributeKey::kDimLabels, "dim_labels"}}) {
+    if (module.Find(i, key) == nullptr)
+      absent += (absent.empty() ? "" : " and ") + std::string(name);
+  }
+  if (absent.empty()) return;
+  context.Error(id, "dynamic-convolution",
+                context.Name(id) + " is a custom-call to " + std::string(target) + " without " +
+                    absent + ", expected window, dim_labels and padding_type");
+}
+
 }  // namespace
 
 void VerifyFusions(VerifyContext& context) {
@@ -187,6 +205,7 @@ void VerifyFusions(VerifyContext& context) {
     CheckLayoutConstraints(context, id);
     CheckAliasing(context, id);
     CheckRngSeed(context, id);
+    CheckDynamicConvolution(context, id);
   }
 }
 

@@ -1,4 +1,4 @@
-// Laws tried on values, orders turned around.
+// Laws tried on values, orders reversed.
 #include "core/debug/explain/diverge/open_meaning.h"
 
 #include <algorithm>
@@ -12,10 +12,9 @@
 
 #include "core/debug/explain/diverge/initial_values.h"
 #include "core/debug/reduce/edit.h"
+#include "core/debug/run/update_order.h"
 #include "core/eval/numbers/precise.h"
-#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/opcode_table.h"
-#include "core/hlo/rewrite/rewriter.h"
 
 namespace hloscope::debug {
 namespace {
@@ -199,38 +198,9 @@ class Asker {
     return Literal::Dense(Shape::Scalar(type), {bytes.begin(), bytes.end()});
   }
 
-  // The same updates from the last to the first.
   bool MovesWithOrder(InstructionId id) const {
-    const hlo::ScatterDims dims = hlo::ScatterDimsOf(module_, id);
-    if (!dims.input_batching_dims.empty()) return false;
-    const auto operands = module_.operands(id);
-    const size_t indices = operands.size() / 2;
-    hlo::Rewriter rewriter(candidate_.module);
-    std::vector<InstructionId> turned = rewriter.operands(id);
-    for (size_t k = indices; k < operands.size(); ++k) {
-      const Shape shape = module_.shape(operands[k]).WithoutLayouts();
-      std::vector<int64_t> dimensions;
-      for (int64_t d = 0; d < static_cast<int64_t>(shape.rank()); ++d) {
-        const bool stays = k == indices ? d == dims.index_vector_dim
-                                        : std::ranges::count(dims.update_window_dims, d) > 0;
-        if (!stays) dimensions.push_back(d);
-      }
-      const std::array attributes = {
-          rewriter.builder().MakeInts(AttributeKey::kDimensions, dimensions)};
-      const std::array from = {turned[k]};
-      turned[k] = rewriter.Add(module_[id].computation, "turned." + std::to_string(k),
-                               Opcode::kReverse, shape, from, attributes);
-    }
-    std::vector<hlo::Attribute> attributes;
-    for (const hlo::Attribute& attribute : module_.attributes(module_[id])) {
-      if (attribute.key != AttributeKey::kControlPredecessors) attributes.push_back(attribute);
-    }
-    const InstructionId other = rewriter.Add(module_[id].computation, "turned", Opcode::kScatter,
-                                             module_.shape(id), turned, attributes);
-    rewriter.ReplaceAllUses(id, other);
-    rewriter.Remove(id);
-    auto made = rewriter.Finish();
-    return made.has_value() && Moves(made->module);
+    const auto other = WithUpdatesReversed(candidate_.module, {&id, 1});
+    return other.has_value() && Moves(*other);
   }
 
   const Candidate& candidate_;
