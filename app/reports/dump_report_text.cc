@@ -100,7 +100,11 @@ std::string ThunksText(const dump::ThunkSequence& sequence) {
 }
 
 std::string NumberText(const dump::ModuleEntry& module) {
-  return module.id < 0 ? "" : fmt::format("module_{:04} ", module.id);
+  if (module.id < 0) return {};
+  const std::string id = fmt::format("module_{:04}", module.id);
+  return module.end_id < 0
+             ? id + " "
+             : fmt::format("{} (module_{:04} after optimization) ", id, module.end_id);
 }
 
 std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSummary& module) {

@@ -88,6 +88,7 @@ void DumpIndexer::Run() {
   for (auto& [key, group] : groups_) LearnNames(group);
   for (auto& [key, group] : groups_) Resolve(key, group);
   JoinUntimed();
+  JoinSplitIds();
   AddModules();
   AddLoose();
   LeaveOutEarlierRuns();
@@ -161,7 +162,30 @@ void DumpIndexer::Resolve(const Key& key, Group& group) {
   }
 }
 
-void DumpIndexer::ResolveFile(const Group& group, Named& named) {
+void DumpIndexer::ResolveFile(const Group& group, Named& named) const {
+  MatchFile(group, named);
+  const FileKind kind = model_.files_[static_cast<size_t>(named.file)].kind;
+  // A name that fits only by its ending is meant where the content fits as well.
+  const bool is_other =
+      named.match.role == FileRole::kKernelTrace && !MayHold(FileRole::kKernelTrace, kind);
+  if (!is_other && named.match.role != FileRole::kUnknown) return;
+  named.match = {};
+  const std::string_view rest = named.parts.rest;
+  const auto begins = [&](std::string_view name) {
+    return rest.starts_with(name) && rest.substr(name.size()).starts_with('.');
+  };
+  const auto name = std::ranges::find_if(group.names, begins);
+  named.module = name != group.names.end() ? *name : std::string(rest.substr(0, rest.find('.')));
+  if (!IsModuleKind(kind) || !begins(named.module)) return;
+  // HLO at a point of the pipeline that is not known.
+  const std::string_view suffix = rest.substr(named.module.size() + 1);
+  const std::string_view point = suffix.substr(0, suffix.find('.'));
+  const std::string_view ending = suffix.substr(point.size());
+  if (ending == ".txt" || ending == ".hlo.pb" || ending == ".pbtxt")
+    named.match = {FileRole::kModule, point, {}};
+}
+
+void DumpIndexer::MatchFile(const Group& group, Named& named) {
   std::string_view rest = named.parts.rest;
   for (const std::string& name : group.names) {
     if (!rest.starts_with(name)) continue;
@@ -188,14 +212,7 @@ void DumpIndexer::ResolveFile(const Group& group, Named& named) {
       return;
     }
   }
-  if (auto match = MatchRole(rest)) {
-    named.match = *match;
-    return;
-  }
-  named.module = rest.substr(0, std::min(dot, rest.size()));
-  for (const std::string& name : group.names) {
-    if (rest.starts_with(name)) named.module = name;
-  }
+  if (auto match = MatchRole(rest)) named.match = *match;
 }
 
 // debug_options and the folders of PJRT never carry a timestamp and never go into the sub-folder
@@ -248,6 +265,8 @@ void DumpIndexer::AddModules() {
         module.id = key.id;
         module.folder = key.folder;
         module.timestamp = key.timestamp;
+        if (const auto end = group.end_ids.find(named.module); end != group.end_ids.end())
+          module.end_id = end->second;
         model_.modules_.push_back(std::move(module));
       }
       FileEntry& file = model_.files_[static_cast<size_t>(named.file)];
@@ -468,6 +487,8 @@ void DumpIndexer::Describe() {
           role == FileRole::kGpuTarget)
         module.device = "gpu";
       if (role == FileRole::kObject) module.device = "cpu";
+      if (role == FileRole::kTpuEnvironment || role == FileRole::kTargetArguments)
+        module.device = "tpu";
     }
     for (const StageEntry& stage : module.stages) ReadTarget(stage.name, module);
   }

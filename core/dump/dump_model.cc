@@ -129,12 +129,14 @@ int32_t DumpModel::FindStage(int32_t module, std::string_view name) const {
 int32_t DumpModel::FinalStage(int32_t module) const {
   const auto& stages = modules_[static_cast<size_t>(module)].stages;
   int32_t last = -1;
+  bool is_final = false;
   for (size_t s = 0; s < stages.size(); ++s) {
     auto stage = static_cast<int32_t>(s);
     if (ModuleFile(module, stage) < 0) continue;
-    bool final = PhaseOf(stages[s].name) == StagePhase::kFinal;
-    if (final) return stage;
-    last = stage;
+    // XLA:TPU writes texts around buffer assignment as well.
+    if (stages[s].name.ends_with("after_optimizations")) return stage;
+    if (!is_final) last = stage;
+    is_final |= PhaseOf(stages[s].name) == StagePhase::kFinal;
   }
   return last;
 }

@@ -35,8 +35,9 @@ struct StageEntry {
 struct ModuleEntry {
   std::string name;
   int64_t id = -1;        // of the file names; -1: they have none
+  int64_t end_id = -1;    // of the stages after optimization, where they have another
   std::string framework;  // "JAX", "TensorFlow", "PyTorch/XLA", "Reactant", "EXLA" or "unknown"
-  std::string device;     // "cpu", "gpu" or "unknown"
+  std::string device;     // "cpu", "gpu", "tpu" or "unknown"
   std::string target;     // "sm_90a", "gfx942" or empty
   std::string folder;     // relative to the dump, empty for the dump itself
   std::string timestamp;  // of the file names, usually empty

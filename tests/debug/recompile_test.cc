@@ -160,6 +160,29 @@ TEST(Recompilations, OfTwoVersions) {
   fs::remove_all(folder);
 }
 
+// A text before and one after optimization differ by what XLA did, not by what was traced.
+TEST(Recompilations, StagesOfUnlikeKindAreNotCompared) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "unlike_stages";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  auto write = [&](const char* name, const char* shape) {
+    std::ofstream(folder / name) << "HloModule jit_step\n\nENTRY main {\n  ROOT x = " << shape
+                                 << " parameter(0)\n}\n";
+  };
+  const auto count = [&] {
+    return RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.size();
+  };
+  write("module_0021.jit_step.before_optimizations.txt", "f32[4]{0}");
+  write("module_0023.jit_step.after_optimizations.txt", "f32[4]{0}");
+  EXPECT_EQ(count(), 0U) << "one compilation";
+  write("module_0023.jit_step.after_optimizations.txt", "f32[5]{0}");
+  EXPECT_EQ(count(), 0U) << "unlike";
+  write("module_0025.jit_step.before_optimizations.txt", "f32[6]{0}");
+  EXPECT_EQ(count(), 1U) << "traced twice";
+  fs::remove_all(folder);
+}
+
 // A folder of the program may have the name of a framework.
 TEST(CompileLog, TheLineIsTheProgramsOwn) {
   const std::string log =

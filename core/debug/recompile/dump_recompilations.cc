@@ -12,6 +12,7 @@
 #include "core/debug/recompile/module_change.h"
 #include "core/dump/processes.h"
 #include "core/dump/run_record.h"
+#include "core/dump/stage_order.h"
 
 namespace hloscope::debug {
 namespace {
@@ -145,9 +146,17 @@ class Finder {
     return facts;
   }
 
+  // Whether both were read at the same point of the pipeline: others differ by what XLA did.
+  static bool AreAlike(const dump::ModuleEntry& a, const dump::ModuleEntry& b) {
+    const std::string &x = a.stages.front().name, &y = b.stages.front().name;
+    return x == y ||
+           (dump::PhaseOf(x) == dump::PhaseOf(y) && dump::PhaseOf(x) != dump::StagePhase::kPass);
+  }
+
   bool Together(const Compiled& a, const Compiled& b) const {
     const auto &x = model_.modules()[static_cast<size_t>(a.module)],
                &y = model_.modules()[static_cast<size_t>(b.module)];
+    if (!AreAlike(x, y)) return false;
     const bool other_version =
         !a.facts.version.empty() && !b.facts.version.empty() && a.facts.version != b.facts.version;
     // Folders of their own are other runs or other hosts.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/debug_mark.h"
 #include "core/dump/readers/line_reader.h"
 #include "core/dump/tensorflow/graph_builder.h"
 
@@ -22,6 +23,7 @@ class TextReader {
   TextReader(const Limits& limits, GraphBuilder& builder) : limits_(limits), builder_(builder) {}
 
   Status Read(std::string_view text) {
+    text.remove_prefix(DebugMarkLength(text));
     LineReader lines(text);
     std::string_view line;
     bool known = false;
