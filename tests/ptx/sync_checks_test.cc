@@ -185,5 +185,26 @@ TEST(PtxSyncChecks, ArrivalsOrderWhatCameBefore) {
             std::string::npos);
 }
 
+// What a kernel writes by bulk copies and wmma alone is looked at like what it stores.
+TEST(PtxSyncChecks, RacesOfWhatOnlyTilesWrite) {
+  const std::string first =
+      "shr.u32 %r5, %r1, 5;\nand.b32 %r6, %r1, 31;\nsetp.eq.u32 %p1, %r6, 0;\n"
+      "mov.b32 %r2, sh;\nmad.lo.u32 %r2, %r5, 16, %r2;\n"
+      "@%p1 st.shared.v4.b32 [%r2], {%r1, %r1, %r1, %r1};\n";
+  const std::string copy = "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd3], [%r2], 16;\n";
+  const std::string race = "race: writes what a thread of another warp wrote, with no barrier";
+  EXPECT_EQ(Whats(Check(first + copy, 64)).find(race), 0u) << Whats(Check(first + copy, 64));
+  EXPECT_EQ(
+      Whats(Check(first + "cvt.u64.u32 %rd9, %r5;\nmad.lo.u64 %rd3, %rd9, 16, %rd3;\n" + copy, 64)),
+      "")
+      << "each has its own bytes";
+  std::string sums = "{%r5";
+  for (int i = 1; i < 8; ++i) sums += ", %r5";
+  const std::string store =
+      "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd3], " + sums + "};\n";
+  EXPECT_EQ(Whats(Check(first + store, 64)).find(race), 0u) << Whats(Check(first + store, 64));
+  EXPECT_EQ(Whats(Check(first + store, 32)), "");
+}
+
 }  // namespace
 }  // namespace hloscope::ptx
