@@ -117,10 +117,10 @@ class ExplainCommand : public Command {
     std::string text =
         "no error text that hloscope knows (with the whole traceback or log it may find more)";
     if (!nearest.line.empty())
-      text += fmt::format("; read: line {}, {}", nearest.at_line, nearest.line);
+      text += FormatText("; read: line {}, {}", nearest.at_line, nearest.line);
     if (!nearest.known.empty())
-      text += fmt::format("; the nearest that it knows, another one: {} ({})", nearest.known,
-                          nearest.kind);
+      text += FormatText("; the nearest that it knows, another one: {} ({})", nearest.known,
+                         nearest.kind);
     if (context.json) WriteOut(NothingExplainedJson(path, text, nearest));
     PrintError(FormatText("{}: {}", path, text));
     return kDiffers;
