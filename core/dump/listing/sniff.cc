@@ -6,9 +6,9 @@
 #include <cstring>
 #include <span>
 
-#include "core/base/debug_mark.h"
 #include "core/dump/readers/graph_sniff.h"
 #include "core/dump/readers/jax_export.h"
+#include "core/hlo/proto/debug_mark.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
 

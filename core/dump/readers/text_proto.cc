@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/base/debug_mark.h"
+#include "core/hlo/proto/debug_mark.h"
 #include "core/hlo/text/text_cursor.h"
 
 namespace hloscope::dump {

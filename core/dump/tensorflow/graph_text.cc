@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/base/debug_mark.h"
 #include "core/dump/readers/line_reader.h"
 #include "core/dump/tensorflow/graph_builder.h"
+#include "core/hlo/proto/debug_mark.h"
 
 namespace hloscope::dump {
 namespace {

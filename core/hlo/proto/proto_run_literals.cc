@@ -2,7 +2,7 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
-#include "core/base/debug_mark.h"
+#include "core/hlo/proto/debug_mark.h"
 #include "core/hlo/proto/hlo.pb.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/proto/proto_fields.h"

@@ -4,7 +4,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 
-#include "core/base/debug_mark.h"
+#include "core/hlo/proto/debug_mark.h"
 #include "core/hlo/proto/hlo.pb.h"
 #include "core/hlo/proto/proto.h"
 
