@@ -26,6 +26,7 @@
 #include "core/debug/record/program_run.h"
 #include "core/debug/record/python_hook.h"
 #include "core/debug/record/recording_plan.h"
+#include "core/debug/record/unused_path.h"
 #include "core/dump/run_record.h"
 
 namespace hloscope::app {
@@ -75,7 +76,7 @@ class RecordCommand : public Command {
     if (!plan) return Fail(InputKeys(), plan.error(), context);
     for (const std::string& text : plan->warnings) Warn(text);
     PrintError(FormatText("records {} into {}", Frameworks(*program), plan->dump));
-    log_ = FreeLog(plan->dump);
+    log_ = UnusedPath(fmt::format("{}/{}.log", plan->dump, kLog));
     const size_t profiles = FilesIn(plan->dump + "/profile");
     auto run = debug::RunRecorded({.program = program->program,
                                    .command = command_,
@@ -110,14 +111,6 @@ class RecordCommand : public Command {
     warnings_.push_back(std::move(text));
   }
 
-  // A folder may hold the log of another run, or a file of the user's.
-  static std::string FreeLog(const std::string& dump) {
-    std::string path = fmt::format("{}/{}.log", dump, kLog);
-    std::error_code error;
-    for (int k = 2; std::filesystem::exists(path, error); ++k)
-      path = fmt::format("{}/{}-{}.log", dump, kLog, k);
-    return path;
-  }
   static size_t FilesIn(const std::string& folder) {
     std::error_code error;
     size_t files = 0;

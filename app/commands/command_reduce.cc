@@ -20,6 +20,7 @@
 #include "core/base/escape.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"
+#include "core/debug/record/unused_path.h"
 #include "core/debug/reduce/reduce_module.h"
 #include "core/debug/reduce/write_candidate.h"
 #include "core/replay/platform_table.h"
@@ -48,7 +49,7 @@ class ReduceCommand : public Command {
         {.name = "-o",
          .target = &files_.output,
          .help = "the smallest module as HLO text; inputs that the seed does not generate are "
-                 "written next to it as .npz",
+                 "written next to it as .npz (under another name where there is such a file)",
          .value = "OUT",
          .required = true},
         {.name = "--script",
@@ -99,12 +100,9 @@ class ReduceCommand : public Command {
       return InputError(files_.output + ": expected a name in .hlo");
     }
     const debug::RunSpec& request = shared_.request();
-    std::string inputs = files_.output;  // those of the reduced module
-    inputs.replace(inputs.rfind('.'), std::string::npos, ".npz");
-    HLOSCOPE_TRY(CheckFilesToWrite(std::vector<FileToWrite>{{"-o", files_.output}, {"-o", inputs}},
-                                   {std::span(&files_.module, 1), request.inputs.files,
-                                    request.compare.expect, request.inputs.infeed}));
-    return {};
+    return CheckFilesToWrite(std::vector<FileToWrite>{{"-o", files_.output}},
+                             {std::span(&files_.module, 1), request.inputs.files,
+                              request.compare.expect, request.inputs.infeed});
   }
 
   // As StartWorkers, but the modules that workers die of here are not kept as evidence.
@@ -146,6 +144,10 @@ class ReduceCommand : public Command {
     if (Status written = Write(report.smallest, report.inputs_from_seed); !written) {
       return Refused(written.error());
     }
+    if (!files_.inputs.empty() && files_.inputs != UsualInputs()) {
+      report.notes.push_back(fmt::format("{} was there before and is kept; the inputs are in {}",
+                                         UsualInputs(), files_.inputs));
+    }
     WriteCommand(report);
     return report;
   }
@@ -163,12 +165,18 @@ class ReduceCommand : public Command {
     });
   }
 
+  std::string UsualInputs() const {
+    return std::filesystem::path(files_.output).replace_extension(".npz").string();
+  }
+
   Status Write(const Candidate& candidate, bool inputs_from_seed) {
-    HLOSCOPE_ASSIGN_OR_RETURN(std::string inputs,
-                              debug::WriteCandidate(candidate, inputs_from_seed, files_.output));
+    if (inputs_.empty()) inputs_ = UnusedPath(UsualInputs());
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const bool has_inputs,
+        debug::WriteCandidate(candidate, inputs_from_seed, files_.output, inputs_));
     // Inputs of a larger module that was written before belong to nothing any more.
-    if (inputs.empty() && !files_.inputs.empty()) std::filesystem::remove(files_.inputs);
-    files_.inputs = std::move(inputs);
+    if (!has_inputs && !files_.inputs.empty()) std::filesystem::remove(files_.inputs);
+    files_.inputs = has_inputs ? inputs_ : "";
     return {};
   }
 
@@ -218,6 +226,7 @@ class ReduceCommand : public Command {
   }
 
   ReduceFiles files_;
+  std::string inputs_;  // where those of the reduced module are written
   std::string script_;
   std::optional<double> minutes_;
   RunOptionSet shared_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <span>
 
 #include "app/reports/dump_report.h"
@@ -21,6 +22,17 @@ using dump::DumpModel;
 
 // Long lists are cut in the middle: how many of a list are shown at most.
 constexpr size_t kShown = 12;
+// Modules, missing files and warnings of a folder that holds thousands.
+constexpr size_t kLongList = 100;
+
+// The first of a list of texts.
+std::string FirstOf(const std::vector<std::string>& texts, std::string_view what) {
+  std::string out;
+  for (const std::string& text : texts | std::views::take(kLongList)) out += text;
+  if (texts.size() <= kLongList) return out;
+  return out +
+         FormatText("  and {} (--json lists all)\n", Counted(texts.size() - kLongList, what));
+}
 
 std::string ExtentText(const dump::Extent3& extent) {
   return FormatText("{}×{}×{}", extent[0], extent[1], extent[2]);
@@ -245,19 +257,19 @@ std::string HeadText(const DumpModel& model) {
 }
 
 std::string MissingText(const DumpReport& report) {
-  std::string out;
+  std::vector<std::string> lines;
   for (const dump::MissingPiece& piece : report.model->missing()) {
     if (report.only < 0 || piece.module < 0 || piece.module == report.only)
-      out += FormatText("  missing: {}\n", piece.ToString());
+      lines.push_back(FormatText("  missing: {}\n", piece.ToString()));
   }
-  return out;
+  return FirstOf(lines, "more missing file");
 }
 
 std::string WarningsText(const DumpReport& report) {
-  std::string out;
+  std::vector<std::string> lines;
   for (const std::string& text : report.summary.warnings)
-    out += FormatText("  warning: {}\n", text);
-  return out;
+    lines.push_back(FormatText("  warning: {}\n", text));
+  return FirstOf(lines, "more warning");
 }
 
 // What is said of the dump as a whole after its modules.
@@ -293,8 +305,11 @@ std::string ShownName(const std::string& name) {
 
 std::string DumpText(const DumpReport& report) {
   std::string out = HeadText(*report.model);
-  for (const ModulePart& part : report.parts) out += part.text;
-  return out + TensorFlowText(*report.model, *report.summary.tensorflow) + NotesText(report) +
+  std::vector<std::string> modules;
+  for (const ModulePart& part : report.parts)
+    if (!part.text.empty()) modules.push_back(part.text);
+  return out + FirstOf(modules, "more module") +
+         TensorFlowText(*report.model, *report.summary.tensorflow) + NotesText(report) +
          MissingText(report) + WarningsText(report);
 }
 

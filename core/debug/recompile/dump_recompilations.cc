@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "core/base/counted.h"
 #include "core/debug/recompile/compile_log.h"
@@ -206,11 +207,25 @@ class Finder {
         least = distance;
       }
       if (closest != nullptr) one.program = closest->program;
+      if (closest == nullptr) Distinguish(one, earlier);
       const LoggedCompilation* logged = Logged(m);
       const bool from_cache = logged != nullptr && logged->from_cache;
       if (closest != nullptr && !from_cache) Tell(*closest, one);
       earlier.push_back(std::move(one));
     }
+  }
+
+  // Another function of a name that is taken, as `<lambda>` is: the line where it begins is added.
+  // PyTorch/XLA's one name for all graphs is no function's.
+  void Distinguish(Compiled& one, std::span<const Compiled> earlier) const {
+    if (model_.modules()[static_cast<size_t>(one.module)].framework == "PyTorch/XLA") return;
+    const auto is_taken = [&] {
+      return std::ranges::find(earlier, one.program, &Compiled::program) != earlier.end();
+    };
+    if (!is_taken()) return;
+    const std::string name = one.program;
+    if (!one.facts.lines.empty()) one.program = name + " at " + one.facts.lines.front();
+    if (is_taken()) one.program = name + " of " + Title(one.module);
   }
 
   std::string Title(int32_t m) const {
