@@ -32,58 +32,73 @@ constexpr size_t kMaxShapes = 8;  // of parameters or results in a line of text
 class InfoCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
-    return {{.name = "paths",
-             .target = &paths_,
-             .help = "dump directories, modules, bundles or traces; - is standard input",
-             .value = "PATH",
-             .required = true},
-            {.name = "--select",
-             .target = &selection_,
-             .help = "one instruction through all passes, to its kernel, buffers and source line; "
-                     "or the instructions of kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE",
-             .value = "[MODULE:]INSTRUCTION[@STAGE]",
-             .conflicts = {"--passes", "--diff", "--module"}},
-            {.name = "--sass",
-             .target = &sass_,
-             .help = "with --select kernel=NAME: its registers, memory and SASS, by ptxas and "
-                     "nvdisasm or cuobjdump of this machine",
-             .needs = {"--select"}},
-            {.name = "--passes",
-             .target = &passes_,
-             .help = "what each pass changed, one line per pass",
-             .conflicts = {"--diff"}},
-            {.name = "--diff",
-             .target = &diff_,
-             .help = "what the pass before that stage changed, as an aligned diff",
-             .value = "[MODULE:]STAGE",
-             .conflicts = {"--module"}},
-            {.name = "--compile-time",
-             .target = &compile_time_,
-             .help = "where the time of the compilations went, pass by pass, and which passes and "
-                     "source lines grew the program; of a dump or a log",
-             .conflicts = {"--select", "--passes", "--diff"}},
-            {.name = "--autotuning",
-             .target = &autotuning_,
-             .help = "what XLA:GPU's autotuner chose: instruction, configuration, time and "
-                     "runner-up; of a dump or a file of autotune results",
-             .conflicts = {"--select", "--passes", "--diff", "--compile-time"}},
-            {.name = "--pin",
-             .target = &pin_,
-             .help = "with --autotuning: write the records of the dump to this file (*.txt or "
-                     "*.textproto), and print the flags that fix the choices",
-             .value = "FILE",
-             .needs = {"--autotuning"}},
-            {.name = "--module",
-             .target = &module_,
-             .help = "of dumps: only this module, by name or id",
-             .value = "MODULE"},
-            {.name = "--changed-only",
-             .target = &changed_only_,
-             .help = "with --passes: only the passes that changed something",
-             .needs = {"--passes"}},
-            {.name = "--no-cache",
-             .target = &no_cache_,
-             .help = "read the dump again, and neither read nor write the cache"}};
+    return {
+        {.name = "paths",
+         .target = &paths_,
+         .help = "dump directories, modules, bundles or traces; - is standard input",
+         .value = "PATH",
+         .required = true},
+        {.name = "--select",
+         .target = &selection_,
+         .help = "one instruction through all passes, to its kernel, buffers and source line; "
+                 "or the instructions of kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE",
+         .value = "[MODULE:]INSTRUCTION[@STAGE]",
+         .conflicts = {"--passes", "--diff", "--module"}},
+        {.name = "--sass",
+         .target = &sass_,
+         .help = "with --select kernel=NAME: its registers, memory and SASS, by ptxas and "
+                 "nvdisasm or cuobjdump of this machine",
+         .needs = {"--select"}},
+        {.name = "--passes",
+         .target = &passes_,
+         .help = "what each pass changed, one line per pass",
+         .conflicts = {"--diff"}},
+        {.name = "--diff",
+         .target = &diff_,
+         .help = "what the pass before that stage changed, as an aligned diff",
+         .value = "[MODULE:]STAGE",
+         .conflicts = {"--module"}},
+        {.name = "--compile-time",
+         .target = &compile_time_,
+         .help = "where the time of the compilations went, pass by pass, and which passes and "
+                 "source lines grew the program; of a dump or a log",
+         .conflicts = {"--select", "--passes", "--diff"}},
+        {.name = "--autotuning",
+         .target = &autotuning_,
+         .help = "what XLA:GPU's autotuner chose: instruction, configuration, time and "
+                 "runner-up; of a dump or a file of autotune results",
+         .conflicts = {"--select", "--passes", "--diff", "--compile-time"}},
+        {.name = "--pin",
+         .target = &pin_,
+         .help = "with --autotuning: write the records of the dump to this file (*.txt or "
+                 "*.textproto), and print the flags that fix the choices",
+         .value = "FILE",
+         .needs = {"--autotuning"}},
+        {.name = "--module",
+         .target = &module_,
+         .help = "of dumps: only this module, by name or id",
+         .value = "MODULE"},
+        {.name = "--top",
+         .target = &top_,
+         .help = fmt::format("of dumps: this many modules, as a table with totals (that of more "
+                             "than {} modules has {}); 0: all",
+                             kMaxModulesInFull, ModuleTableOptions().top),
+         .value = "N",
+         .conflicts = {"--module"},
+         .min = 0},
+        {.name = "--sort",
+         .target = &sort_,
+         .help = "of dumps: the order of that table",
+         .value = "COLUMN",
+         .choices = ModuleTableOrders(),
+         .conflicts = {"--module"}},
+        {.name = "--changed-only",
+         .target = &changed_only_,
+         .help = "with --passes: only the passes that changed something",
+         .needs = {"--passes"}},
+        {.name = "--no-cache",
+         .target = &no_cache_,
+         .help = "read the dump again, and neither read nor write the cache"}};
   }
 
   int Run(const Context& context) override {
@@ -120,15 +135,18 @@ class InfoCommand : public Command {
 
   int Directory(const std::string& path, const Context& context) {
     auto cache = no_cache_ || !module_.empty() ? std::nullopt : dump::ReportCache::OfUser();
-    const std::string name = ReportName(path, context.json ? "json" : "text", context);
-    auto listing = ListDump(path, name, context, cache ? &*cache : nullptr);
+    const std::string form = context.json ? "json" : "text";
+    const std::string parts_name = ReportName(path, form, context);
+    const std::string name = parts_name + TableName();
+    auto listing = ListDump(path, parts_name, context, cache ? &*cache : nullptr);
     if (!listing) return Fail(path, listing.error(), context);
     const dump::Fingerprint fingerprint = dump::FingerprintOf(*listing);
     std::optional<std::string> text;
     if (cache && context.json && cache->Copy(name, fingerprint, WriteOut)) return kGood;
     if (cache && !context.json) text = cache->Load(name, fingerprint);
     if (!text) {
-      Result<std::string> made = MakeText(path, context, *listing, cache ? &*cache : nullptr, name);
+      Result<std::string> made =
+          MakeText(path, context, *listing, cache ? &*cache : nullptr, parts_name);
       if (!made) return Fail(path, made.error(), context);
       text = *std::move(made);
       if (cache) cache->Store(name, fingerprint, *text);
@@ -162,7 +180,20 @@ class InfoCommand : public Command {
                        known ? &*known : nullptr, cache == nullptr ? nullptr : &next, module_));
     if (cache != nullptr && listing.heads != nullptr)
       cache->Store(parts_name, kAny, next.Pack(*listing.heads));
-    return context.json ? DumpJson(report) : DumpText(report);
+    return context.json ? DumpJson(report) : DumpText(report, Table());
+  }
+
+  ModuleTableOptions Table() const {
+    ModuleTableOptions table;
+    table.is_asked = top_.has_value() || sort_.has_value();
+    if (top_) table.top = static_cast<size_t>(*top_);
+    if (sort_) table.sort = *sort_;
+    return table;
+  }
+  // A report in the cache is one of a table.
+  std::string TableName() const {
+    const ModuleTableOptions table = Table();
+    return table.is_asked ? fmt::format("\ntable {} {}", table.top, table.sort) : "";
   }
 
   // What is known about a file that holds no HLO module; false if it may hold one.
@@ -339,7 +370,8 @@ class InfoCommand : public Command {
   }
 
   std::vector<std::string> paths_;
-  std::optional<std::string> selection_, diff_;
+  std::optional<std::string> selection_, diff_, sort_;
+  std::optional<int64_t> top_;
   std::string module_, pin_;
   bool sass_ = false, passes_ = false, compile_time_ = false, autotuning_ = false,
        changed_only_ = false, no_cache_ = false;

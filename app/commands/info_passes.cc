@@ -27,7 +27,8 @@ struct Pass {
   ChangeCounts counts;
 };
 
-// The passes of a module; stages that cannot be read go to `lost`.
+// The passes of a module, of which two stages are held at a time; stages that cannot be read go to
+// `lost`.
 std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump, int32_t module,
                              std::vector<std::string>& lost) {
   std::vector<Pass> passes;
@@ -37,7 +38,7 @@ std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump,
   auto count = static_cast<int32_t>(model.modules()[static_cast<size_t>(module)].stages.size());
   for (int32_t stage = 0; stage < count; ++stage) {
     if (model.ModuleFile(module, stage) < 0) continue;
-    Result<std::shared_ptr<const hlo::Module>> now = model.Module(module, stage);
+    Result<std::shared_ptr<const hlo::Module>> now = model.ReadModule(module, stage);
     if (!now) {
       lost.push_back(now.error().ToString());
       continue;
@@ -47,12 +48,9 @@ std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump,
               .instructions = (*now)->instructions().size(),
               .counts = {}};
     if (last != nullptr) {
-      const auto links = provenance.lineage().Step(pass.before);
-      if (!links) {
-        lost.push_back(links.error().ToString());
-        continue;
-      }
-      pass.counts = analysis::FindChanges(*last, **now, **links).counts;
+      const analysis::Alignment links =
+          provenance.lineage().Between(pass.before, *last, stage, **now);
+      pass.counts = analysis::FindChanges(*last, **now, links).counts;
     }
     passes.push_back(pass);
     last = *now;

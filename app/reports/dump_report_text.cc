@@ -293,8 +293,15 @@ std::string BytesText(int64_t bytes) {
 
 ModulePart TextPart(const DumpReport& report, size_t module) {
   ModulePart part;
-  part.text = ModuleText(*report.model, module, report.summary.modules[module]) +
-              PlacementText(report, module);
+  const dump::ModuleSummary& summary = report.summary.modules[module];
+  part.text = ModuleText(*report.model, module, summary) + PlacementText(report, module);
+  part.stages = std::ssize(summary.stages);
+  const auto final = static_cast<size_t>(report.model->FinalStage(static_cast<int32_t>(module)));
+  if (final < summary.stages.size() && summary.stages[final].read)
+    part.instructions = static_cast<int64_t>(summary.stages[final].counts.instructions);
+  if (summary.buffers->source != dump::BufferSource::kNone)
+    part.memory_bytes = summary.buffers->total_bytes;
+  part.peak_bytes = summary.buffers->live_peak_bytes;
   return part;
 }
 
@@ -303,13 +310,14 @@ std::string ShownName(const std::string& name) {
   return at == std::string::npos ? name : name.substr(0, at + 5) + "…";
 }
 
-std::string DumpText(const DumpReport& report) {
+std::string DumpText(const DumpReport& report, const ModuleTableOptions& table) {
   std::string out = HeadText(*report.model);
-  std::vector<std::string> modules;
-  for (const ModulePart& part : report.parts)
-    if (!part.text.empty()) modules.push_back(part.text);
-  return out + FirstOf(modules, "more module") +
-         TensorFlowText(*report.model, *report.summary.tensorflow) + NotesText(report) +
+  if (report.only < 0 && (table.is_asked || report.parts.size() > kMaxModulesInFull)) {
+    out += ModuleTable(report, table);
+  } else {
+    for (const ModulePart& part : report.parts) out += part.text;
+  }
+  return out + TensorFlowText(*report.model, *report.summary.tensorflow) + NotesText(report) +
          MissingText(report) + WarningsText(report);
 }
 

@@ -180,31 +180,39 @@ Result<FileView> DumpModel::OpenFile(int32_t file) const {
   return FileView::Open(FullPath(file), limits_);
 }
 
-Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int32_t stage) const {
+Status DumpModel::CheckStage(int32_t module, int32_t stage) const {
   HLOSCOPE_TRY(CheckModule(module));
   const ModuleEntry& entry = modules_[static_cast<size_t>(module)];
-  if (stage < 0 || static_cast<size_t>(stage) >= entry.stages.size()) {
-    return std::unexpected(
-        NoSuch(fmt::format("module {} has no stage {}", entry.name, stage), path_));
-  }
+  if (stage >= 0 && static_cast<size_t>(stage) < entry.stages.size()) return {};
+  return std::unexpected(
+      NoSuch(fmt::format("module {} has no stage {}", entry.name, stage), path_));
+}
+
+Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int32_t stage) const {
+  HLOSCOPE_TRY(CheckStage(module, stage));
   auto& slot = slots_->modules[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
-  return slot.Get([&]() -> Result<std::shared_ptr<const hlo::Module>> {
-    const std::vector<int32_t> files = ModuleFiles(*this, module, stage);
-    if (files.empty()) {
-      return std::unexpected(
-          NoSuch(fmt::format("module {}: no readable file for stage {}", entry.name,
-                             entry.stages[static_cast<size_t>(stage)].name),
-                 path_));
-    }
-    std::optional<Error> first;
-    for (const int32_t k : files) {
-      Result<LoadedModule> loaded = slots_->Load(FullPath(k), limits_);
-      if (loaded) return loaded->module;
-      Warn(loaded.error().ToString());
-      if (!first) first = std::move(loaded).error();
-    }
-    return std::unexpected(*std::move(first));
-  });
+  return slot.Get([&] { return ReadModule(module, stage); });
+}
+
+Result<std::shared_ptr<const hlo::Module>> DumpModel::ReadModule(int32_t module,
+                                                                 int32_t stage) const {
+  HLOSCOPE_TRY(CheckStage(module, stage));
+  const std::vector<int32_t> files = ModuleFiles(*this, module, stage);
+  if (files.empty()) {
+    const ModuleEntry& entry = modules_[static_cast<size_t>(module)];
+    return std::unexpected(
+        NoSuch(fmt::format("module {}: no readable file for stage {}", entry.name,
+                           entry.stages[static_cast<size_t>(stage)].name),
+               path_));
+  }
+  std::optional<Error> first;
+  for (const int32_t k : files) {
+    Result<LoadedModule> loaded = slots_->Load(FullPath(k), limits_);
+    if (loaded) return loaded->module;
+    Warn(loaded.error().ToString());
+    if (!first) first = std::move(loaded).error();
+  }
+  return std::unexpected(*std::move(first));
 }
 
 Result<std::shared_ptr<const InstructionLookup>> DumpModel::Lookup(int32_t module) const {

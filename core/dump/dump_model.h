@@ -91,6 +91,8 @@ class DumpModel {
   // The module at a stage: from its proto; where that is broken from its text, with a late
   // warning. Errors: no such stage, no readable file; placed in the file.
   Result<std::shared_ptr<const hlo::Module>> Module(int32_t module, int32_t stage) const;
+  // The same, read again. Not kept, so that many stages can be gone through.
+  Result<std::shared_ptr<const hlo::Module>> ReadModule(int32_t module, int32_t stage) const;
   // Names, callers and order of the final stage.
   Result<std::shared_ptr<const InstructionLookup>> Lookup(int32_t module) const;
   Result<std::shared_ptr<const KernelTable>> Kernels(int32_t module) const;
@@ -117,6 +119,7 @@ class DumpModel {
 
   void Warn(std::string text) const;
   Status CheckModule(int32_t module) const;
+  Status CheckStage(int32_t module, int32_t stage) const;
 
   std::string path_;
   bool single_file_ = false;
