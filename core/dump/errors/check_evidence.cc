@@ -131,6 +131,14 @@ Evidence ReadCheck(const ErrorPlace& place, ExplainedError& error) {
   return found;
 }
 
+// "F0000 00:00:17… 21 while_util.cc:229] Check failed: …"
+Evidence ReadFailedCheck(const ErrorPlace& place, ExplainedError&) {
+  std::string_view before = place.line();
+  before = before.substr(0, before.find("] Check failed"));
+  if (before.size() == place.line().size()) return {};
+  return {.key = {}, .more = fmt::format(" (at {})", before.substr(before.find_last_of(" /") + 1))};
+}
+
 Evidence ReadVerifier(const ErrorPlace& place, ExplainedError& error) {
   // The rule: up to the instruction, the blank line or the pass.
   constexpr std::string_view kBegin = "[hlo verifier]:";
@@ -268,7 +276,29 @@ Evidence ReadDifference(const ErrorPlace& place, ExplainedError& error) {
   return found;
 }
 
+// PyTorch/XLA's profiler counts on: the last line of a count is the whole.
+Evidence ReadCounts(const ErrorPlace& place, ExplainedError& error) {
+  Evidence found{.key = "counts " + error.kind, .more = {}};
+  found.is_repeat = place.told.contains(found.key);
+  if (found.is_repeat) return found;
+  const std::string_view mark =
+      error.kind == "transfers" ? "Time too frequent: " : "CompileTime too frequent: ";
+  std::string_view last;
+  for (size_t k = place.at; k < place.lines.size(); ++k) {
+    const size_t at = place.lines[k].find(mark);
+    const bool is_compile = place.lines[k].contains("CompileTime");
+    if (at != std::string_view::npos && is_compile == (error.kind == "compiled_often"))
+      last = place.lines[k].substr(at + mark.size());
+  }
+  error.reason =
+      fmt::format("{} {} in {} steps", last.substr(0, last.find(' ')),
+                  error.kind == "transfers" ? "transfers from the device" : "compilations",
+                  Between(last, "during ", " steps"));
+  return found;
+}
+
 Evidence ReadAlarm(const ErrorPlace& place, ExplainedError& error) {
+  if (!place["time"].empty() && error.kind == "slow_compile") return {};  // the row says it
   const bool folding = error.kind == "slow_folding";
   if (folding) {
     const std::string_view own = place["instruction"];

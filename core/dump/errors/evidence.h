@@ -30,8 +30,9 @@ struct ErrorPlace {
 };
 
 struct Evidence {
-  std::string key;   // errors of one kind and key are one; empty: those of one reason are
-  std::string more;  // behind the reason of the row
+  std::string key;         // errors of one kind and key are one; empty: those of one reason are
+  std::string more;        // behind the reason of the row
+  bool is_repeat = false;  // told before, and not read again
 };
 
 // Fills in what the row of the table leaves empty; nullopt: nothing is read for the kind.

@@ -28,7 +28,8 @@ constexpr std::string_view kNotes[] = {"xla_devices",   "no_driver",          "n
 constexpr std::string_view kWarnings[] = {
     "no_driver",       "no_gpu",         "no_gpu_build",  "missing_library",  "auto_clustering_cpu",
     "jit_compile_off", "assert_dropped", "host_fallback", "cache_unreadable", "deprecated_api",
-    "slow_folding",    "slow_compile",   "ptxas_spill",   "ptx_feature",      "algorithm_mismatch"};
+    "slow_folding",    "slow_compile",   "ptxas_spill",   "ptx_feature",      "algorithm_mismatch",
+    "compiled_often",  "transfers"};
 
 template <size_t kCount>
 bool IsOneOf(std::string_view kind, const std::string_view (&kinds)[kCount]) {
@@ -154,7 +155,9 @@ class Explainer {
   void Line(size_t k) {
     auto found = FindError(text_, lines_[k]);
     if (!found || (LevelOf(lines_[k]) == 'I' && !IsOneOf(found->row->kind, kNotes))) return;
-    if (IsHead(*found->row, k) || (found->row->is_general && k < trials_end_)) return;
+    if (IsHead(*found->row, k) ||
+        (k < trials_end_ && (found->row->is_general || found->row->kind == "library_failed")))
+      return;
     constexpr size_t kTrialLines = 60;  // of the errors of each algorithm, below that of all
     if (found->row->kind == "no_algorithm") trials_end_ = k + kTrialLines;
     const std::string node = Add(*found->row, found->captures, k);
@@ -206,8 +209,10 @@ class Explainer {
     error.line = source.line;
     const bool is_definition = source.is_definition;
     error.at_line = static_cast<int32_t>(k + 1);
-    const auto evidence = ReadEvidence(row.kind, {lines_, k, captures, told_}, error);
-    if (row.reason.empty() && !evidence) {
+    std::optional<Evidence> evidence;  // of one that is only counted nothing more is read
+    if (errors_.size() < most_)
+      evidence = ReadEvidence(row.kind, {lines_, k, captures, told_}, error);
+    if (row.reason.empty() && !evidence && errors_.size() < most_) {
       ExplainOperation(error, k + 1 < lines_.size() ? lines_[k + 1] : std::string_view());
     } else {
       if (!row.reason.empty()) error.reason = FillIn(row.reason, captures);
@@ -252,7 +257,7 @@ class Explainer {
     if (at->second >= errors_.size()) return true;  // one of those left out
     ExplainedError& known = errors_[at->second];
     if (evidence) {
-      TakeBetter(known, error);
+      TakeBetter(known, error, evidence->is_repeat);
       return true;
     }
     if (known.file.empty() || (defined_.contains(at->second) && !error.file.empty())) {
@@ -271,9 +276,10 @@ class Explainer {
 
   // Of two texts of one error what the first lacks; one that was raised counts more than a warning
   // before it.
-  static void TakeBetter(ExplainedError& known, const ExplainedError& again) {
-    if (again.severity > known.severity || (known.buffers.empty() && !again.buffers.empty())) {
-      known.severity = std::max(known.severity, again.severity);
+  static void TakeBetter(ExplainedError& known, const ExplainedError& again, bool is_repeat) {
+    const bool is_raised = again.severity > known.severity;
+    known.severity = std::max(known.severity, again.severity);
+    if (!is_repeat && (is_raised || (known.buffers.empty() && !again.buffers.empty()))) {
       known.reason = again.reason;
       known.fix = again.fix;
     }

@@ -73,6 +73,7 @@ std::optional<double> Value(std::string_view line, std::string_view name) {
 struct Account {
   std::optional<double> asked, program;          // of this allocation, of the whole program
   std::optional<double> limit, in_use, largest;  // of the pool, and its largest free block
+  std::string label;                             // of the first buffer: its instruction
 };
 
 // The statistics that the pool writes: behind an allocator's own error, before the program's.
@@ -101,6 +102,7 @@ void ReadBuffers(const ErrorPlace& place, ExplainedError& error, Account& accoun
   std::string size, operation, label, shape, padding, type;
   auto flush = [&] {
     if (!size.empty() && error.buffers.size() < kMaxBuffers) {
+      if (error.buffers.empty()) account.label = label;
       std::string text = size;
       for (const std::string& part : {shape, label}) text += part.empty() ? "" : " " + part;
       if (!operation.empty()) text += " (" + operation + ")";
@@ -198,18 +200,22 @@ Evidence ReadMemory(const ErrorPlace& place, ExplainedError& error) {
   account.asked = BytesOf(place[by_bytes ? "number" : "bytes"]);
   if (by_bytes && account.asked)
     place.captures["human"] = fmt::format(" ({})", SizeText(*account.asked));
-  ReadBuffers(place, error, account);
-  ReadPool(place, account);
-  const FrontEnd front_end = FrontEndOf(place.lines, place.at);
   Evidence found;
-  found.more = HbmShares(place);
   if (account.asked) found.key = SizeText(*account.asked);
+  const bool has_account = place.Behind(1).contains("BufferAssignment");
+  found.is_repeat = !found.key.empty() && place.told.contains(found.key) && !has_account;
+  if (found.is_repeat) return found;
+  ReadBuffers(place, error, account);
+  if (account.asked || account.program) ReadPool(place, account);
+  const FrontEnd front_end = FrontEndOf(place.lines, place.at);
+  found.more = HbmShares(place);
   const bool on_host = place["device"].contains("CPU") || place["allocator"].contains("cpu") ||
                        place.line().contains("Out of memory allocating");
   place.captures["arrays"] =
       "arrays that the program still holds have the rest: delete those that "
       "are not needed, and donate arguments; else " +
       Shrink(front_end);
+  place.captures["shrink"] = Shrink(front_end);
   place.captures["device.advice"] = Others(front_end) + "; else " + Shrink(front_end);
 
   if (account.program)
@@ -259,7 +265,12 @@ Evidence ReadKernelMemory(const ErrorPlace& place, ExplainedError& error) {
   const Space* space = std::ranges::find(kSpaces, name, &Space::name);
   if (space == std::end(kSpaces)) space = std::end(kSpaces) - 1;
   Evidence found;
-  if (!space->name.empty()) found.more = fmt::format("; {} is {}", name, space->what);
+  // The label of the largest buffer is the instruction that asks for it.
+  if (error.node.empty() && account.label.contains('.')) {
+    error.node = account.label;
+    found.more = "; the largest piece is of " + error.node;
+  }
+  if (!space->name.empty()) found.more += fmt::format("; {} is {}", name, space->what);
   place.captures["space.fix"] = space->fix;
   for (const char* size : {"bytes", "limit"}) {
     const auto at = place.captures.find(size);

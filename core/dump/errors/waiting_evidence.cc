@@ -77,7 +77,8 @@ std::vector<int64_t> TasksFrom(const ErrorPlace& place, size_t k) {
   std::vector<int64_t> tasks;
   for (; k < kMaxWaiters; ++k) {
     const std::string_view line = Trim(place.Behind(k));
-    if (!line.starts_with("/job:")) break;
+    const size_t job = line.find("/job:");  // behind what a launcher writes before each line
+    if (job == line.npos || line.substr(job).contains(' ')) break;
     if (auto task = NumberBehind(line, "/task:")) tasks.push_back(*task);
   }
   return tasks;
@@ -87,7 +88,8 @@ Evidence ReadWatchdog(const ErrorPlace& place, ExplainedError& error) {
   const std::string same =
       fmt::format("WorkNCCL(SeqNum={}, OpType={},", place["number"], place["op"]);
   Evidence found{.key = same, .more = {}};
-  if (place.told.contains(same)) return found;
+  found.is_repeat = place.told.contains(same);
+  if (found.is_repeat) return found;
   std::set<int64_t> ranks;
   const size_t end = std::min(place.lines.size(), place.at + kMaxWaiters);
   for (size_t k = place.at; k < end; ++k) {
@@ -114,7 +116,8 @@ Evidence ReadWaiting(const ErrorPlace& place, ExplainedError& error) {
                               ? std::string(Between(what, "rendezvous_key=", ", device_ordinal"))
                               : WithoutRank(what);
   Evidence found{.key = key, .more = {}};
-  if (place.told.contains(key)) return found;
+  found.is_repeat = place.told.contains(key);
+  if (found.is_repeat) return found;
   std::set<int64_t> ranks, arrived;
   const size_t end = std::min(place.lines.size(), place.at + kMaxWaiters);
   for (size_t k = place.at; k < end; ++k) {
@@ -207,11 +210,12 @@ Evidence ReadTasks(const ErrorPlace& place, ExplainedError& error) {
                        : fmt::format("{} of the job {} no heartbeats any more",
                                      Named("task", tasks), tasks.size() == 1 ? "sends" : "send");
     error.fix =
-        "these processes died, were preempted or are stopped: the first error is in their logs";
+        "these processes died, were preempted or were too busy to send them: see their logs; "
+        "heartbeat_timeout_seconds of jax.distributed.initialize waits longer";
   } else if (!place["task"].empty()) {
     error.reason = fmt::format("task {} of the job sends no heartbeats any more", place["task"]);
     error.fix =
-        "the process died, was preempted or is stopped: the first error is in its log; "
+        "the process died, was preempted or was too busy to send them: see its log; "
         "heartbeat_timeout_seconds of jax.distributed.initialize waits longer";
     found.key = place["task"];
   }
