@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "app/command.h"
 #include "app/fail.h"
@@ -12,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/base/memory_limit.h"
 #include "core/debug/recompile/compile_log.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/logged_errors.h"
 
@@ -32,8 +32,7 @@ class ExplainCommand : public Command {
   int Run(const Context& context) override {
     int status = kGood;
     for (const std::string& path : files_) {
-      std::error_code none;
-      const bool folder = path != "-" && std::filesystem::is_directory(path, none);
+      const bool folder = path != "-" && dump::IsFolder(path);
       status = Worse(status, folder ? Folder(path, context) : File(path, context));
     }
     return status;
