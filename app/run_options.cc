@@ -174,6 +174,7 @@ std::vector<OptionSpec> RunOptionSet::ExecutionSpecs() {
 }
 
 Status RunOptionSet::Prepare(const Context& context) {
+  MeanPlatforms();
   HLOSCOPE_TRY(PreparePythons());
   request_.execution.host_fallback = fallback_ == "cpu";
   request_.execution.names_refused |= fallback_ == "error";
@@ -189,6 +190,16 @@ Status RunOptionSet::Prepare(const Context& context) {
     return InputError("--bits: nothing is run twice", "add --repeat N, of at least 2");
   }
   return PrepareTargets();
+}
+
+// Names as run_hlo_module has them.
+void RunOptionSet::MeanPlatforms() {
+  for (std::string* name : {&request_.test.name, &request_.reference.name}) {
+    const std::string_view meant = replay::MeantPlatform(*name);
+    if (meant == *name) continue;
+    request_.notes.push_back(fmt::format("platform {} is {} here", *name, meant));
+    *name = meant;
+  }
 }
 
 Status RunOptionSet::PreparePythons() {
@@ -227,9 +238,15 @@ Status RunOptionSet::CheckNeeds() const {
 Status RunOptionSet::PrepareFlags(const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(request_.test.xla_flags, xla_options_.Flags(limits));
   const std::string* const useless = FindUseless(PlatformName(), request_.test.xla_flags);
-  if (useless == nullptr) return {};
-  if (xla_options_.names_any()) return std::unexpected(UselessFlag(PlatformName(), *useless));
-  request_.notes.push_back(fmt::format("XLA flags have no effect on {}", PlatformName()));
+  if (useless != nullptr && xla_options_.names_any())
+    return std::unexpected(UselessFlag(PlatformName(), *useless));
+  if (useless != nullptr)
+    request_.notes.push_back(fmt::format("XLA flags have no effect on {}", PlatformName()));
+  std::string note = XlaOptions::AddEnvironment(PlatformName(), request_.test.xla_flags);
+  const replay::PlatformRow* const reference = replay::FindPlatform(request_.reference.name);
+  if (reference != nullptr && reference->Has(replay::kXlaFlags))
+    note = XlaOptions::AddEnvironment(reference->name, request_.reference.xla_flags);
+  if (!note.empty()) request_.notes.push_back(std::move(note));
   return {};
 }
 

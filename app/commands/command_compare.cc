@@ -23,6 +23,7 @@
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 #include "core/dump/tensors/named_values.h"
 #include "core/dump/tensors/tensor_names.h"
 #include "core/hlo/analysis/summary.h"
@@ -128,8 +129,7 @@ class CompareCommand : public Command {
 
   static Result<Side> Open(const std::string& path, const Limits& limits) {
     Side side;
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error)) {
+    if (dump::IsFolder(path)) {
       HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesInFolder(path, limits));
       if (side.values) return side;
       // Of several runs in one folder the last: their folders are named after the time.

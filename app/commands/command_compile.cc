@@ -89,6 +89,11 @@ class CompileCommand : public Command {
   int Run(const Context& context) override {
     const CancelOnSignals cancel;
     request_.options.limits = context.limits;
+    if (const std::string meant(replay::MeantPlatform(request_.platform));
+        meant != request_.platform) {
+      notes_.push_back(fmt::format("platform {} is {} here", request_.platform, meant));
+      request_.platform = meant;
+    }
     if (!request_.platform.empty()) return Tell(Compile(context, cancel.token()), context);
     return EmitsCode() ? Tell(EmitCode(context, cancel.token()), context)
                        : Tell(CompileOwn(context, cancel.token()), context);
@@ -139,6 +144,9 @@ class CompileCommand : public Command {
     if (fill_elided_) request_.options.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
     HLOSCOPE_ASSIGN_OR_RETURN(request_.options.platform.xla_flags,
                               xla_options_.Flags(request_.options.limits));
+    std::string note =
+        XlaOptions::AddEnvironment(request_.platform, request_.options.platform.xla_flags);
+    if (!note.empty()) notes_.push_back(std::move(note));
     if (!only_passes_.empty()) {
       request_.options.platform.xla_flags.emplace_back("xla_enable_hlo_passes_only",
                                                        Join(only_passes_, ","));
@@ -158,6 +166,7 @@ class CompileCommand : public Command {
     }
     report->warnings.insert(report->warnings.begin(), completed.notes.begin(),
                             completed.notes.end());
+    report->warnings.insert(report->warnings.begin(), notes_.begin(), notes_.end());
     if (form) {
       HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile file,
                                 hlo::ReadProto(std::as_bytes(std::span(report->optimized_module)),
@@ -196,6 +205,9 @@ class CompileCommand : public Command {
           "--only-passes, --fill-elided, --python and XLA flags need --with, which names the XLA "
           "that compiles");
     }
+    replay::pjrt::XlaFlags none;
+    const std::string note = XlaOptions::AddEnvironment("", none);
+    if (!note.empty()) PrintError("warning: " + note);
     if (request_.target.empty() || (EmitsCode() && (emit_ != "plan" || IsPlanFileName(output_)))) {
       return {};
     }
@@ -364,7 +376,7 @@ class CompileCommand : public Command {
   }
 
   std::string module_, emit_, output_, input_format_;
-  std::vector<std::string> only_passes_;
+  std::vector<std::string> only_passes_, notes_;
   XlaOptions xla_options_;
   int64_t deadline_ = 0;
   std::optional<int64_t> fill_elided_;

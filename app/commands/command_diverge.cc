@@ -27,6 +27,7 @@
 #include "core/debug/explain/passes/find_pass.h"
 #include "core/debug/explain/passes/own_passes.h"
 #include "core/debug/explain/passes/result_sharding.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/replay/device_values.h"
 
@@ -103,10 +104,7 @@ class DivergeCommand : public Command {
     return {};
   }
 
-  static bool IsFolder(const std::string& path) {
-    std::error_code error;
-    return std::filesystem::is_directory(path, error);
-  }
+  static bool IsFolder(const std::string& path) { return dump::IsFolder(path); }
 
   DivergeVerdict Find(const Context& context, const std::stop_token& stop) {
     if (passes_ && IsFolder(files_[0])) {

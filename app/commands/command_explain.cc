@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "app/command.h"
 #include "app/fail.h"
@@ -14,6 +13,7 @@
 #include "core/base/format_text.h"
 #include "core/base/memory_limit.h"
 #include "core/debug/recompile/compile_log.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/errors/nearest_text.h"
 #include "core/dump/logged_errors.h"
@@ -35,8 +35,7 @@ class ExplainCommand : public Command {
   int Run(const Context& context) override {
     int status = kGood;
     for (const std::string& path : files_) {
-      std::error_code none;
-      const bool folder = path != "-" && std::filesystem::is_directory(path, none);
+      const bool folder = path != "-" && dump::IsFolder(path);
       status = Worse(status, folder ? Folder(path, context) : File(path, context));
     }
     return status;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <unordered_map>
 
 #include "app/command.h"
@@ -19,6 +18,7 @@
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/listing/listing.h"
 #include "core/hlo/analysis/summary.h"
@@ -108,8 +108,7 @@ class InfoCommand : public Command {
         status = Worse(status, Lineage(path, context));
         continue;
       }
-      std::error_code error;
-      bool directory = std::filesystem::is_directory(path, error);
+      bool directory = dump::IsFolder(path);
       if (!directory && !module_.empty()) {
         const auto misplaced = InputError(fmt::format("{}: --module is for dumps", path));
         status = Worse(status, Fail(path, misplaced.error(), context));
@@ -133,7 +132,21 @@ class InfoCommand : public Command {
     return kGood;
   }
 
+  // What is read as a folder is: an archive, or a text of several modules.
+  int Report(const std::string& path, const Context& context) const {
+    dump::OpenOptions options;
+    options.jobs = static_cast<int>(context.jobs);
+    options.count_stages = true;
+    const ReportForm form = context.json ? ReportForm::kJson : ReportForm::kText;
+    const auto report =
+        MakeDumpReport(path, context.limits, options, form, nullptr, nullptr, module_);
+    if (!report) return Fail(path, report.error(), context);
+    context.json ? WriteOut(DumpJson(*report)) : PrintOut(DumpText(*report));
+    return kGood;
+  }
+
   int Directory(const std::string& path, const Context& context) {
+    if (dump::IsArchive(path)) return Report(path, context);
     auto cache = no_cache_ || !module_.empty() ? std::nullopt : dump::ReportCache::OfUser();
     const std::string form = context.json ? "json" : "text";
     const std::string parts_name = ReportName(path, form, context);
@@ -229,8 +242,12 @@ class InfoCommand : public Command {
   }
 
   int File(const std::string& path, const Context& context) {
-    Result<FileView> file = FileView::Open(path, context.limits);
+    Result<FileView> file = dump::OpenInput(path, context.limits);
     if (!file) return Fail(path, file.error(), context);
+    const dump::ModuleParts inside =
+        dump::FindModuleParts(file->bytes(), dump::Sniff(file->bytes()), context.limits);
+    if (inside.parts.size() > 1) return Report(path, context);
+    if (const auto only = dump::OnlyModuleIn(*file, context.limits); only) file = only;
     if (!dump::IsModuleKind(dump::Sniff(file->bytes())) && profiler::IsTrace(file->bytes()))
       return Trace(*file, context);
     if (ShowOtherKind(*file, context)) return kGood;

@@ -10,6 +10,7 @@
 #include "core/analysis/compilation/why_fusion.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 
 namespace hloscope::app {
@@ -63,7 +64,7 @@ class WhyCommand : public Command {
     std::error_code error;
     std::filesystem::path folder = path_;
     std::string file;
-    if (!std::filesystem::is_directory(folder, error)) {
+    if (!dump::IsFolder(folder)) {
       file = folder.filename().string();
       folder = folder.has_parent_path() ? folder.parent_path() : ".";
       if (!std::filesystem::exists(path_, error)) return InputError(path_ + ": no such file");

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
@@ -10,6 +9,7 @@
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 
 namespace hloscope::app {
 namespace {
@@ -182,9 +182,8 @@ Status Pin(const std::string& file, Autotuning& found) {
 
 Result<std::string> AutotuningText(const std::string& path, const AutotuningRequest& request,
                                    const Context& context) {
-  std::error_code error;
   Autotuning found;
-  if (std::filesystem::is_directory(path, error)) {
+  if (dump::IsFolder(path)) {
     HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits));
     int32_t only = -1;
     if (!request.module.empty()) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
@@ -10,6 +9,7 @@
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 
 namespace hloscope::app {
 namespace {
@@ -191,9 +191,8 @@ std::string JsonOf(const std::string& path, const CompileTime& times) {
 
 Result<std::string> CompileTimeText(const std::string& path, const std::string& module,
                                     const Context& context) {
-  std::error_code error;
   CompileTime times;
-  if (std::filesystem::is_directory(path, error)) {
+  if (dump::IsFolder(path)) {
     dump::OpenOptions options;
     options.jobs = static_cast<int>(context.jobs);
     options.count_stages = true;

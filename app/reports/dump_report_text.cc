@@ -30,8 +30,7 @@ std::string FirstOf(const std::vector<std::string>& texts, std::string_view what
   std::string out;
   for (const std::string& text : texts | std::views::take(kLongList)) out += text;
   if (texts.size() <= kLongList) return out;
-  return out +
-         FormatText("  and {} (--json lists all)\n", Counted(texts.size() - kLongList, what));
+  return out + FormatText("  and {} (--json lists all)\n", Counted(texts.size() - kLongList, what));
 }
 
 std::string ExtentText(const dump::Extent3& extent) {
@@ -111,6 +110,12 @@ std::string ThunksText(const dump::ThunkSequence& sequence) {
   return out + "\n";
 }
 
+// Without the modules in texts with others, which are no files of their own.
+size_t FilesOf(const DumpModel& model) {
+  return static_cast<size_t>(std::ranges::count_if(
+      model.files(), [](const dump::FileEntry& file) { return file.part.name.empty(); }));
+}
+
 std::string NumberText(const dump::ModuleEntry& module) {
   if (module.id < 0) return {};
   const std::string id = fmt::format("module_{:04}", module.id);
@@ -126,6 +131,13 @@ std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSumma
                  entry.device == "unknown" ? "" : ", " + entry.device,
                  entry.target.empty() ? "" : " " + entry.target, dump::ProcessText(entry));
   if (!entry.folder.empty()) out += FormatText("    in {}\n", entry.folder);
+  if (!entry.origin.hash.empty()) out += FormatText("    graph {}\n", entry.origin.hash);
+  if (!entry.origin.place.empty()) out += FormatText("    from {}\n", entry.origin.place);
+  if (const int32_t file = model.FindFile(static_cast<int32_t>(m), dump::FileRole::kStableHlo);
+      file >= 0) {
+    const dump::FileEntry& program = model.files()[static_cast<size_t>(file)];
+    out += FormatText("    {}: {}\n", dump::Describe(program.kind), program.path);
+  }
   const size_t width = NameWidth(entry.stages);
   for (size_t s = 0; s < entry.stages.size(); ++s)
     out += StageLine(entry.stages[s], module.stages[s], width);
@@ -252,8 +264,7 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
 std::string HeadText(const DumpModel& model) {
   const std::string processes = dump::ProcessesText(model);
   return FormatText("{}: {}, {}{}{}\n", model.path(), Counted(model.modules().size(), "module"),
-                    Counted(model.files().size(), "file"), processes.empty() ? "" : ", ",
-                    processes);
+                    Counted(FilesOf(model), "file"), processes.empty() ? "" : ", ", processes);
 }
 
 std::string MissingText(const DumpReport& report) {

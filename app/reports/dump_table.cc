@@ -8,6 +8,7 @@
 
 #include "app/reports/dump_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/dump/processes.h"
 
 namespace hloscope::app {
@@ -68,7 +69,7 @@ std::string TotalText(const DumpReport& report, const Column& column) {
   std::string out = fmt::format("  {}: {} together, most in {} ({})", column.head,
                                 Cell(total, column.is_bytes), NameOf(report, largest),
                                 Cell(report.parts[largest].*column.figure, column.is_bytes));
-  if (unknown > 0) out += fmt::format(", unknown in {}", Counted(unknown, "module"));
+  if (unknown > 0) out += FormatText(", unknown in {}", Counted(unknown, "module"));
   return out + "\n";
 }
 
@@ -90,13 +91,13 @@ std::string ModuleTable(const DumpReport& report, const ModuleTableOptions& opti
   for (const size_t m : std::span(order).first(shown)) {
     width = std::max(width, std::min(kMaxName, NameOf(report, m).size()));
   }
-  out += fmt::format("  {:<{}}", "module", width);
-  for (const Column& column : kColumns) out += fmt::format(" {:>12}", column.head);
+  out += FormatText("  {:<{}}", "module", width);
+  for (const Column& column : kColumns) out += FormatText(" {:>12}", column.head);
   out += '\n';
   for (const size_t m : std::span(order).first(shown)) {
-    out += fmt::format("  {:<{}}", NameOf(report, m), width);
+    out += FormatText("  {:<{}}", NameOf(report, m), width);
     for (const Column& column : kColumns) {
-      out += fmt::format(" {:>12}", Cell(report.parts[m].*column.figure, column.is_bytes));
+      out += FormatText(" {:>12}", Cell(report.parts[m].*column.figure, column.is_bytes));
     }
     out += '\n';
   }

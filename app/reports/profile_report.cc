@@ -10,6 +10,7 @@
 #include "app/reports/critical_path_report.h"
 #include "app/reports/launch_report.h"
 #include "app/reports/lines_report.h"
+#include "app/reports/profile_sums_report.h"
 #include "app/reports/what_if_report.h"
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
@@ -75,6 +76,7 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
                       report.profile->store->text(part.name), DurationText(part.self));
   }
   out += '\n';
+  out += CommandBuffersText(attribution) + StepsText(attribution.store());
   const std::vector<profiler::ModuleRuns> runs = profiler::ModuleRunsOf(attribution);
   for (size_t m = 0; m < runs.size(); ++m) {
     if (runs[m].count == 0) continue;
@@ -93,7 +95,10 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
                       DurationText(time.median), DurationText(time.p90), DurationText(time.max),
                       words.module, Shortened(words.name), words.opcode,
                       words.source.empty() ? "" : "  " + words.source);
+    if (time.target.reason == profiler::AttributionReason::kOnlyCandidate)
+      out += FormatText("{:>82}{}\n", "", ToString(time.target.reason));
   }
+  out += CategoriesText(attribution);
   for (const profiler::UnattributedTime& time :
        attribution.unattributed().first(std::min(report.top, attribution.unattributed().size()))) {
     out += FormatText("{:>5.1f} % {:>10} {:>8} {:>43}  {} (no instruction)\n",
@@ -248,6 +253,7 @@ void AppendAttribution(const ProfileReport& report, JsonWriter& json) {
     }
     json.EndArray();
   };
+  AppendSums(attribution, json);
   names("unattributed", attribution.unattributed());
   names("between", attribution.between());
 }

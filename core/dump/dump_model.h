@@ -14,6 +14,7 @@
 #include "core/base/result.h"
 #include "core/dump/instruction_lookup.h"
 #include "core/dump/listing/file_entry.h"
+#include "core/dump/listing/head_table.h"
 #include "core/dump/listing/stage_counts.h"
 #include "core/dump/missing.h"
 #include "core/dump/readers/buffers.h"
@@ -36,6 +37,7 @@ struct ModuleEntry {
   std::string name;
   int64_t id = -1;        // of the file names; -1: they have none
   int64_t end_id = -1;    // of the stages after optimization, where they have another
+  ModuleOrigin origin;    // of a module that was found in a text
   std::string framework;  // "JAX", "TensorFlow", "PyTorch/XLA", "Reactant", "EXLA" or "unknown"
   std::string device;     // "cpu", "gpu", "tpu" or "unknown"
   std::string target;     // "sm_90a", "gfx942" or empty
@@ -63,7 +65,8 @@ class DumpModel {
 
   const std::string& path() const { return path_; }
   const Limits& limits() const { return limits_; }
-  std::span<const FileEntry> files() const { return files_; }        // by path
+  // By path; behind them modules in texts with others.
+  std::span<const FileEntry> files() const { return files_; }
   std::span<const ModuleEntry> modules() const { return modules_; }  // by folder, time, id, name
   std::span<const MissingPiece> missing() const { return missing_; }
   std::span<const std::string> warnings() const { return warnings_; }  // of the index
@@ -117,6 +120,7 @@ class DumpModel {
   struct Slots;
   DumpModel(std::string path, const Limits& limits);
 
+  void AddParts(std::vector<TextEnd>& ends, std::vector<FileKey>* keys);
   void Warn(std::string text) const;
   Status CheckModule(int32_t module) const;
   Status CheckStage(int32_t module, int32_t stage) const;

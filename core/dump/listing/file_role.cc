@@ -149,6 +149,12 @@ bool MayHold(FileRole role, FileKind kind) {
   return kinds.empty() || ListHolds(kinds, ToString(kind));
 }
 
+bool IsLogName(std::string_view name) {
+  const bool log = name.ends_with(".log") || name.ends_with(".err") || name.ends_with(".out") ||
+                   name == "log.txt" || name == "stdout.txt" || name == "stderr.txt";
+  return log && name.find("mlir-passes") == std::string_view::npos;
+}
+
 std::optional<RoleMatch> MatchRole(std::string_view suffix) {
   for (const Pattern& pattern : Patterns()) {
     if (!suffix.ends_with(pattern.tail)) continue;
