@@ -43,6 +43,7 @@ std::string ReduceReportJson(const ReduceFiles& files, const ReduceReport& repor
       .Field("tries", report.tries)
       .Field("timed_out", report.timed_out)
       .Field("stopped", report.stopped);
+  TextOrNull(json, "platform", report.platform);
   TextOrNull(json, "reference", report.reference_platform);
   TextOrNull(json, "output", files.output);
   TextOrNull(json, "inputs", files.inputs);
@@ -59,7 +60,12 @@ std::string ReduceReportJson(const ReduceFiles& files, const ReduceReport& repor
 std::string ReduceReportText(const ReduceFiles& files, const ReduceReport& report) {
   if (report.status == ReduceStatus::kError) return "";
   if (report.status == ReduceStatus::kNotFailing) {
-    return fmt::format("{}: does not fail\n", files.module);
+    std::string text = files.module + ": does not fail";
+    if (!report.platform.empty()) text += " on " + report.platform;
+    if (!report.reference_platform.empty()) text += " against " + report.reference_platform;
+    text += "\n";
+    for (const std::string& note : report.notes) text += "note: " + note + "\n";
+    return text;
   }
   std::string text = fmt::format(
       "{}: {} of {}, {}, {:.1f} s{}\n", files.output, Counted(report.instructions, "instruction"),
