@@ -179,8 +179,8 @@ FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<Position>&
   double count = 0;
   for (const Reader& reader : nodes_[p].readers) count += reader.reads.count;
   const double again = std::max(0.0, count - elements);
-  const std::string recomputed = fmt::format("{}, {:.6g} of {:.6g} elements computed again",
-                                             Counted(kernels.size(), "user"), again, elements);
+  const std::string recomputed = fmt::format("{}, {:.6g} elements computed instead of {:.6g}",
+                                             Counted(kernels.size(), "user"), count, elements);
   if (cost == 0) return {true, "costs nothing"};
   if (elements > 1 && cost >= kExpensiveOpCost && again > 0.05 * elements)
     return {false, recomputed};
