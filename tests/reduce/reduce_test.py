@@ -112,7 +112,7 @@ def check_sentences(folder, bad):
         ran = subprocess.run(['sh', '-c', report['command'].replace('hloscope ', HLOSCOPE + ' ', 1) + ' --json'], capture_output=True, text=True)
         found = json.loads(ran.stdout.splitlines()[-1])['outputs'][0]
         first = found['first_mismatch']
-        text = f"differs in {found['mismatched']} of {found['elements']} elements: {first['actual']} at {first['index']}, expected {first['expected']}"
+        text = f"differs in {found['mismatched']} of {found['elements']} element{'s' * (found['elements'] != 1)}: {first['actual']} at {first['index']}, expected {first['expected']}"
         if text not in report['failure']['text']:
             bad.append(f'sentences {given}: {report["failure"]["text"]}, and {report["command"]} gives {text}')
 
