@@ -15,6 +15,7 @@
 #include "app/workers.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/debug/run/skip_callbacks.h"
 
 namespace hloscope::app {
 namespace {
@@ -137,6 +138,12 @@ std::string Line(const std::string& file, const BenchReport& report) {
   return line + FormatText("  {}\n", file);
 }
 
+std::string Text(const std::string& file, const BenchReport& report) {
+  std::string text = Line(file, report);
+  for (const std::string& warning : report.warnings) text += "warning: " + warning + "\n";
+  return text;
+}
+
 // Two lines: whose columns they are, and what they hold.
 std::string Heading(const BenchRunOptions& options) {
   std::string whose, what;
@@ -172,7 +179,12 @@ Result<BenchReport> Measure(const std::string& file, debug::BenchRequest request
       const dump::LoadedModule loaded,
       LoadAnySoundModule(file, request.options.limits, "", request.options.budget));
   request.options.load.module_file = file;
-  return debug::BenchRun(loaded.module, request, stop);
+  if (!options.skip_callbacks) return debug::BenchRun(loaded.module, request, stop);
+  HLOSCOPE_ASSIGN_OR_RETURN(const debug::WithoutCallbacks without,
+                            debug::SkipCallbacks(loaded.module));
+  HLOSCOPE_ASSIGN_OR_RETURN(BenchReport report, debug::BenchRun(without.module, request, stop));
+  if (!without.skipped.empty()) report.warnings.push_back(debug::SkippedText(without.skipped));
+  return report;
 }
 
 }  // namespace
@@ -205,7 +217,7 @@ int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
     } else {
       if (!context.json && is_first) PrintOut(Heading(options));
       is_first = false;
-      context.json ? WriteOut(Json(file, options, *report)) : PrintOut(Line(file, *report));
+      context.json ? WriteOut(Json(file, options, *report)) : PrintOut(Text(file, *report));
     }
     FlushOut();
     if (cancel.token().stop_requested()) break;

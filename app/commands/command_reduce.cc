@@ -20,6 +20,7 @@
 #include "core/base/escape.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"
+#include "core/debug/bundle/take_values.h"
 #include "core/debug/record/unused_path.h"
 #include "core/debug/reduce/reduce_module.h"
 #include "core/debug/reduce/write_candidate.h"
@@ -43,7 +44,8 @@ class ReduceCommand : public Command {
          .target = &files_.module,
          .help = "a module that fails: its values differ from those of a reference, it crashes, "
                  "meets its deadline or its memory limit, is refused with an error, or makes a NaN "
-                 "(--find nan); exit status 1 if it does not fail",
+                 "(--find nan); exit status 1 if it does not fail. A bundle is run as it was "
+                 "recorded, unless options say otherwise",
          .value = "MODULE",
          .required = true},
         {.name = "-o",
@@ -86,6 +88,10 @@ class ReduceCommand : public Command {
   }
 
   Status Check(const Context& context) {
+    if (script_.empty()) {
+      HLOSCOPE_TRY(debug::TakeRecordedRun(files_.module, shared_.given(), shared_.request(),
+                                          context.limits));
+    }
     HLOSCOPE_TRY(shared_.Prepare(context));
     HLOSCOPE_TRY(bundle_.Check());
     if (bundle_.asked() && !script_.empty()) {
@@ -188,6 +194,10 @@ class ReduceCommand : public Command {
     RunSpec request = shared_.request();
     request.reference.name = report.reference_platform;
     request.compare.expect.clear();
+    if (!request.repeats.different_random_seeds) {
+      request.inputs.seed = report.seed;
+      request.repeats.iterations = 1;
+    }
     request.inputs = request.inputs.With({});
     if (!files_.inputs.empty()) request.inputs.files = {files_.inputs};
     files_.command = "hloscope run " + Quoted(files_.output) + shared_.OptionsText(request);

@@ -44,6 +44,7 @@ std::string ReduceReportJson(const ReduceFiles& files, const ReduceReport& repor
       .Field("tries", report.tries)
       .Field("timed_out", report.timed_out)
       .Field("stopped", report.stopped);
+  TextOrNull(json, "platform", report.platform);
   TextOrNull(json, "reference", report.reference_platform);
   TextOrNull(json, "output", files.output);
   TextOrNull(json, "inputs", files.inputs);
@@ -60,7 +61,13 @@ std::string ReduceReportJson(const ReduceFiles& files, const ReduceReport& repor
 std::string ReduceReportText(const ReduceFiles& files, const ReduceReport& report) {
   if (report.status == ReduceStatus::kError) return "";
   if (report.status == ReduceStatus::kNotFailing) {
-    return FormatText("{}: does not fail\n", files.module);
+    std::string text = FormatText("{}: does not fail", files.module);
+    if (!report.platform.empty()) text += FormatText(" on {}", report.platform);
+    if (!report.reference_platform.empty())
+      text += FormatText(" against {}", report.reference_platform);
+    text += "\n";
+    for (const std::string& note : report.notes) text += FormatText("note: {}\n", note);
+    return text;
   }
   std::string text = FormatText(
       "{}: {} of {}, {}, {:.1f} s{}\n", files.output, Counted(report.instructions, "instruction"),

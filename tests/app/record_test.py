@@ -202,6 +202,9 @@ class Record(RecordTest):
             self.assertNotIn(secret, text)
         record = json.loads(text)
         self.assertEqual(record['command'][-2:], ['--steps', '3'])
+        self.record('--dump', 'e', command=[sys.executable, script, '-p', 'hunter4', '-p', '8080', '-p', 'float32'])
+        command = json.loads(self.read('e/hloscope-record.json'))['command']
+        self.assertEqual(command[-6:], ['-p', '<token1>', '-p', '8080', '-p', 'float32'])
         self.assertIn('--xla_mine=1', record['environment']['XLA_FLAGS'])
 
 

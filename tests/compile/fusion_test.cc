@@ -73,7 +73,7 @@ TEST(Fusion, ExpensiveFunctionsAreComputedOnce) {
   b = f32[512,512] broadcast(s), dimensions={1} ROOT r = f32[512,512] subtract(t, b) })");
   EXPECT_EQ(Kernels(compiled), (Names{"tanh/1", "reduce/1", "loop_subtract_fusion/1"}));
   EXPECT_EQ(Reason(compiled, "t", "r"),
-            "not fused: 2 users, 262144 of 262144 elements computed again");
+            "not fused: 2 users, 524288 elements computed instead of 262144");
 }
 
 TEST(Fusion, CheapProducersAreComputedAgain) {

@@ -204,8 +204,8 @@ FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<KernelRead
     count += nodes_[kernel].work.FitsUnrolled(value) ? value.Demanded() : value.count;
   }
   const double again = std::max(0.0, count - elements);
-  const std::string recomputed = fmt::format("{}, {:.6g} of {:.6g} elements computed again",
-                                             Counted(kernels.size(), "user"), again, elements);
+  const std::string recomputed = fmt::format("{}, {:.6g} elements computed instead of {:.6g}",
+                                             Counted(kernels.size(), "user"), count, elements);
   if (cost == 0) return {true, "costs nothing"};
   if (elements > 1 && cost >= kExpensiveOpCost && again > 0.05 * elements)
     return {false, recomputed};
