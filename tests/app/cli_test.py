@@ -515,14 +515,6 @@ class CommandLine(unittest.TestCase):
         with open(TEXT, 'rb') as f:
             self.assertEqual(run('verify', '-', stdin=f.read())[0], 0)
 
-    def test_a_folder_of_many_modules_is_listed_in_part(self):
-        for k in range(103):
-            self.file(f'module_{k:04}.jit_f{k}.before_optimizations.txt', b'HloModule m\nENTRY e {\n  ROOT a = f32[4] parameter(0)\n}\n')
-        out = run('info', self.folder.name)[1]
-        self.assertIn('and 3 more modules (--json lists all)', out)
-        self.assertEqual(len(json_lines(run('info', '--json', self.folder.name)[1])[0]['modules']), 103)
-        self.assertIn('jit_f102', run('info', '--module', 'jit_f102', self.folder.name)[1])
-
     def test_control_characters_do_not_reach_the_terminal(self):
         path = self.file('x.hlo', b'HloModule m\nENTRY e {\n  ROOT a = f32[4] \x1b[31mparameter(0)\xff\n}\n')
         for arguments in (['verify', path], ['show', path], ['info', path]):
