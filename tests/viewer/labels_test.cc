@@ -277,9 +277,10 @@ TEST_F(LabelsTest, NodesOutsideTheClustersAreNotOnTheDevice) {
   Write("tf", "module_0000.cluster_0.sm_9.0_gpu_after_optimizations.txt",
         "HloModule cluster_0, is_scheduled=true\n\nENTRY e {\n  ROOT p = f32[4] parameter(0)\n}\n");
   Write("tf", "mark_for_compilation_1.pbtxt",
-        "node {\n  name: \"a\"\n  op: \"Unique\"\n  device: \"/job:w/device:GPU:0\"\n}\n");
+        "node {\n  name: \"a\"\n  op: \"Unique\"\n  device: \"/job:w/device:GPU:0\"\n}\n"
+        "node {\n  name: \"b\"\n  op: \"StringLength\"\n  device: \"/job:w/device:GPU:0\"\n}\n");
   Start({Scratch("tf")});
-  EXPECT_TRUE(IsSeen("home", "1 TensorFlow node runs outside all clusters"))
+  EXPECT_TRUE(IsSeen("home", "2 TensorFlow nodes run outside all clusters"))
       << SeenLines(Seen("home"));
   EXPECT_FALSE(IsSeen("home", "nothing: every instruction")) << SeenLines(Seen("home"));
 }
