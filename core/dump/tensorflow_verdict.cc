@@ -118,6 +118,10 @@ std::string StateText(AutoClustering state, bool only_cpus) {
 
 }  // namespace
 
+bool RunsOutside(const TensorFlowNode& node) {
+  return !node.eager && !IsPlumbing(node.op) && node.why != OutsideReason::kMustCompile;
+}
+
 std::string_view NameOf(AutoClustering state) {
   switch (state) {
     case AutoClustering::kOn:
@@ -174,7 +178,7 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
   std::vector<Outside> reasons;
   int64_t outside = 0;
   for (const TensorFlowNode& node : summary.unclustered) {
-    if (node.eager || IsPlumbing(node.op) || node.why == OutsideReason::kMustCompile) continue;
+    if (!RunsOutside(node)) continue;
     ++outside;
     auto at = std::ranges::find(reasons, std::string_view(node.reason), &Outside::reason);
     if (at == reasons.end()) at = reasons.insert(at, {node.reason, node.fix, 0, {}});

@@ -10,6 +10,10 @@ namespace hloscope::dump {
 // Whether eager mode runs the graph: one operation, and not a function of the program's.
 bool IsEagerGraph(const TensorFlowGraph& graph);
 
+// True for what a program does outside the clusters; not for ends of functions, constants, copies
+// and what eager mode or a whole compilation runs.
+bool RunsOutside(const TensorFlowNode& node);
+
 // By the flags of the run (null: not recorded); on devices that are all CPUs the flag for CPUs
 // counts.
 AutoClustering StateByFlags(const RunRecord* record, bool only_cpus);

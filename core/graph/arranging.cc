@@ -61,7 +61,7 @@ class Arranger {
       width[out_.row[v]] += nodes_[v].width + options_.node_gap;
       height[out_.row[v]] = std::max(height[out_.row[v]], nodes_[v].height + options_.row_gap);
     }
-    const float most = MostWidth(width, height);
+    const float most = options_.row_width > 0 ? options_.row_width : MostWidth(width, height);
     if (std::ranges::none_of(width, [&](float w) { return w > most; })) return;
     // Where each row begins among the new ones, and how many it becomes.
     std::vector<uint32_t> first(width.size() + 1, 0);

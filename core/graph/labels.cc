@@ -6,6 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/graph/count_text.h"
+#include "core/graph/user_words.h"
 
 namespace hloscope::graph {
 namespace {
@@ -79,6 +80,22 @@ std::string Elide(std::string_view text, size_t columns) {
   return out + whole.substr(begin);
 }
 
+std::string ElideEnd(std::string_view text, size_t columns) {
+  constexpr size_t kLongestNumber = 5, kEnoughBefore = 7;
+  const std::string whole = EscapeForTerminal(text.substr(0, columns * 8 + 8));
+  if (whole.size() <= columns || Columns(whole) <= columns) return whole;
+  if (columns < 2) return {};
+  const size_t stem = text.find_last_not_of("0123456789");
+  std::string_view number =
+      stem == std::string_view::npos || text[stem] != '.' ? std::string_view() : text.substr(stem);
+  if (number.size() < 2 || number.size() > kLongestNumber ||
+      number.size() + kEnoughBefore > columns)
+    number = {};
+  return whole.substr(0, BytesWithin(whole, columns - 1 - number.size()))
+      .append("…")
+      .append(number);
+}
+
 size_t Columns(std::string_view text) {
   size_t columns = 0;
   for (size_t at = 0; at < text.size();) {
@@ -113,6 +130,26 @@ NodeText TextOf(const Tree& tree, NodeId id) {
   return TextOf(tree.module(), node.instruction);
 }
 
+std::string RowTitle(const Tree& tree, NodeId id) {
+  if (!tree.IsBody(id)) return tree.Title(id);
+  const hlo::Module& module = tree.module();
+  const hlo::Instruction& call = module[tree[id].instruction];
+  const auto* metadata = module.Get<hlo::OpMetadata>(call, AttributeKey::kMetadata);
+  if (metadata == nullptr || !metadata->op_name.valid()) return tree.Title(id);
+  // Not the slashes inside "transpose(jvp(a/b))".
+  std::string_view name = module[metadata->op_name];
+  int depth = 0;
+  for (size_t k = name.size(); k-- > 0;) {
+    if (name[k] == ')') ++depth;
+    if (name[k] == '(') --depth;
+    if (name[k] != '/' || depth > 0) continue;
+    name.remove_prefix(k + 1);
+    break;
+  }
+  std::string title = ScopeTitle(name);
+  return title.empty() ? tree.Title(id) : title;
+}
+
 NodeText TextOf(const Tree& tree, NodeId id, uint32_t count) {
   NodeText text = TextOf(tree, id);
   if (count > 0)
@@ -122,9 +159,9 @@ NodeText TextOf(const Tree& tree, NodeId id, uint32_t count) {
 }
 
 std::string TitleWithin(const Tree& tree, NodeId id, const NodeText& text, size_t columns) {
-  constexpr size_t kEnoughOfTitle = 10, kEnoughOfGroup = 6, kMin = 4;
+  constexpr size_t kEnoughOfTitle = 8, kEnoughOfGroup = 6, kMin = 4;
   if (Columns(text.title) <= columns) return text.title;
-  if (columns >= kEnoughOfTitle) return Elide(text.title, columns);
+  if (columns >= kEnoughOfTitle) return ElideEnd(text.title, columns);
   if (columns < kMin) return {};
   const auto head = [&](std::string_view whole) {
     return std::string(whole.substr(0, BytesWithin(whole, columns - 1))) + "…";
@@ -149,6 +186,12 @@ FlatNode SizeOf(const NodeText& text) {
   const float subtitle =
       static_cast<float>(Columns(text.subtitle)) * kSubtitleSize * kCharacterWidth;
   return {std::max({title, subtitle, 44.0f}) + 2 * kNodePadding, kNodeHeight};
+}
+
+float LineWidth(std::string_view title) {
+  constexpr float kLeast = 64;
+  const auto columns = static_cast<float>(Columns(title)) + 0.5f;
+  return std::max(kLeast, columns * kSubtitleSize * kCharacterWidth + 2 * kNodePadding);
 }
 
 std::string BytesText(int64_t bytes) {

@@ -20,6 +20,8 @@ inline constexpr size_t kTitleColumns = 28, kSubtitleColumns = 34;
 // `text` in at most `columns` columns, cut in the middle so that a number at the end is kept; as it
 // is shown: valid UTF-8 without control characters.
 std::string Elide(std::string_view text, size_t columns);
+// The same cut at its end, but for the number of a name where there is room: "loop_add_f….12".
+std::string ElideEnd(std::string_view text, size_t columns);
 // Columns of a text as Elide returns it; wide East Asian characters count two.
 size_t Columns(std::string_view text);
 
@@ -37,13 +39,17 @@ NodeText TextOf(const Tree& tree, NodeId id);
 // The same where only `count` instructions of a group are meant; 0: all.
 NodeText TextOf(const Tree& tree, NodeId id, uint32_t count);
 
+// What a node is called among scopes: a call by the function that it calls, as op_name has it.
+std::string RowTitle(const Tree& tree, NodeId id);
+
 // What is written on a node that has room for `columns` only: its title, cut where enough of it is
 // left; else its opcode or how its fusion's name begins, or of a group how many instructions are in
 // it; empty where nothing fits.
 std::string TitleWithin(const Tree& tree, NodeId id, const NodeText& text, size_t columns);
 
-// The size of a closed node with that text.
+// The size of a closed node with that text, and the width of one with a line of it.
 FlatNode SizeOf(const NodeText& text);
+float LineWidth(std::string_view title);
 
 // "1.2 MB", "4 kB": bytes for people.
 std::string BytesText(int64_t bytes);

@@ -9,7 +9,7 @@
 namespace hloscope::graph {
 namespace {
 
-constexpr float kLaneWidth = 250, kLaneGap = 60, kBoxGap = 6;
+constexpr float kLaneWidth = 250, kLaneGap = 60, kBoxGap = 6, kRowGap = 8;
 
 struct LaneRow {
   std::string_view key, title;
@@ -111,6 +111,8 @@ analysis::Place PlaceOf(const PlaceCounts& counts) {
 LanePicture PlaceInLanes(const Tree& tree, const Picture& picture, const PlacesBelow& places) {
   LanePicture out;
   out.picture.height = picture.height;
+  out.picture.node_height = picture.node_height;
+  const float pitch = picture.node_height + kRowGap;
   // Cells: boxes of one lane at about one height stand side by side.
   std::map<std::pair<int32_t, Lane>, std::vector<uint32_t>> cells;
   std::array<LaneSpan, kLaneCount> used = {};
@@ -138,8 +140,8 @@ LanePicture PlaceInLanes(const Tree& tree, const Picture& picture, const PlacesB
         std::max(in_lane[static_cast<size_t>(LaneOf(place))], 1u);
     const bool is_group = tree[box.node].kind != NodeKind::kInstruction;
     const auto lanes = std::ranges::count_if(in_lane, [](uint32_t n) { return n > 0; });
-    const float middle = box.y + std::min(box.height, kNodeHeight) / 2;
-    const auto row = static_cast<int32_t>(middle / (kNodeHeight + 8));
+    const float middle = box.y + std::min(box.height, picture.node_height) / 2;
+    const auto row = static_cast<int32_t>(middle / pitch);
     for (size_t k = 0; k < kLaneCount; ++k) {
       const auto lane = static_cast<Lane>(k);
       if (in_lane[k] == 0 || (!is_group && lane != LaneOf(place))) continue;
@@ -150,8 +152,8 @@ LanePicture PlaceInLanes(const Tree& tree, const Picture& picture, const PlacesB
       used[k].instructions += in_lane[k];
       Box placed = box;
       placed.open = false;
-      placed.y = static_cast<float>(row) * (kNodeHeight + 8);
-      placed.height = kNodeHeight;
+      placed.y = static_cast<float>(row) * pitch;
+      placed.height = picture.node_height;
       placed.count = is_group && lanes > 1 ? in_lane[k] : 0;
       out.picture.boxes.push_back(placed);
       lane_of.push_back(lane);

@@ -2,6 +2,8 @@
 // crossings, short edges. Knows nothing of HLO and of drawing.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -43,21 +45,27 @@ struct LayoutOptions {
   int large = 60000;           // items from which on a half or a third of the sweeps has to do
   int exchange_limit = 20000;  // items up to which neighbours are exchanged one by one
   float node_gap = 18, row_gap = 40;
+  float line_height = 0;  // of nodes with one line of text; 0: with two
+  // Rows of nodes are no wider; 0: as the proportion needs.
+  float row_width = 0;
   double gravity = 0;  // how much every node is drawn to the middle; an edge counts 1
-  // Width by height of the pane that the picture is fitted to: rows that are too wide for it are
-  // split, down to `least_split`.
+  // Width by height of what the picture is fitted to: rows that are too wide for it are split, down
+  // to `least_split`.
   float proportion = 0.8f, least_split = 500;
-  // Where rows are too many for it, they stand in up to so many columns, as text does.
-  uint32_t most_columns = 1;
 };
 
-// What a picture that is fitted to a pane of that proportion is laid out with.
-inline LayoutOptions ForPane(float proportion) {
+// What a picture in a pane of that width, in logical pixels, is laid out with: boxes of one line
+// in rows that have room for as many as the width is times 130 pixels.
+inline LayoutOptions ForPane(float width) {
+  constexpr float kEach = 130, kGap = 8;
   LayoutOptions options;
-  options.proportion = proportion;
-  options.most_columns = 6;
-  options.row_gap = 30;  // labels of jumps fit between rows
-  options.node_gap = 14;
+  options.line_height = 22;
+  options.node_gap = kGap;
+  options.row_gap = 12;
+  options.row_width = std::max(1.0f, std::floor(width / kEach)) * kEach;
+  // Lines beside the boxes take room from them.
+  options.free_bends = 2;
+  options.max_span = 8;
   options.gravity = 0.6;
   return options;
 }
@@ -73,7 +81,6 @@ struct Arrangement {
   std::vector<bool> reversed;                  // by edge: drawn against the rows, closes a cycle
   std::vector<bool> jump;                      // by edge: not routed
   int64_t crossings = 0;                       // of routed segments
-  std::vector<uint32_t> column_first;          // the first row of every column; empty: all in one
   uint32_t row_count() const {
     return row_first.empty() ? 0 : static_cast<uint32_t>(row_first.size() - 1);
   }
@@ -83,11 +90,6 @@ struct Arrangement {
 // an earlier picture that the order starts from (NaN: none). Ends of edges must be nodes.
 Arrangement Arrange(std::span<const FlatNode> nodes, std::span<const FlatEdge> edges,
                     const LayoutOptions& options, std::span<const float> wanted = {});
-
-// The same for a whole picture: in columns where rows are too many for the pane, and with narrower
-// rows where the picture would be too wide. Nodes that grow later change nothing.
-Arrangement ArrangeForPane(std::span<const FlatNode> nodes, std::span<const FlatEdge> edges,
-                           const LayoutOptions& options, std::span<const float> wanted = {});
 
 struct FlatLayout {
   std::vector<Point> center;                       // of every node

@@ -71,23 +71,24 @@ void FoldableGraph::Refresh() {
     auto [at, added] = levels_.try_emplace(id.index);
     if (!added) continue;
     at->second = LevelBuilder(tree_, child_of_leaf_).Build(id);
-    Arrange(at->second, id == tree_.root());
+    Arrange(at->second);
   }
   for (auto id = open.rbegin(); id != open.rend(); ++id) PlaceLevel(levels_.at(id->index));
   Compose();
 }
 
-void FoldableGraph::SetProportion(float proportion) {
-  if (proportion == options_.proportion) return;
-  options_.proportion = proportion;
+void FoldableGraph::SetPaneWidth(float width) {
+  const LayoutOptions wanted = ForPane(width);
+  if (wanted.row_width == options_.row_width) return;
+  options_ = wanted;
   // What stood on the left stays there.
   if (anchors_.empty()) anchors_ = MakeAnchors();
-  for (auto& [group, level] : levels_) Arrange(level, group == tree_.root().index);
+  for (auto& [group, level] : levels_) Arrange(level);
   stale_ = true;
 }
 
 // Rows and order, once: opening something inside changes sizes only.
-void FoldableGraph::Arrange(Level& level, bool root) {
+void FoldableGraph::Arrange(Level& level) {
   level.flat_edges.clear();
   std::vector<uint32_t> operands(level.items.size(), 0);
   for (const LevelEdge& e : level.edges) ++operands[e.to];
@@ -106,16 +107,19 @@ void FoldableGraph::Arrange(Level& level, bool root) {
   for (uint32_t k = 0; k < level.items.size(); ++k) {
     level.sizes[k] = {kPortWidth, 0, RowPin::kTop};
     if (k >= level.children + level.ins) level.sizes[k].pin = RowPin::kBottom;
-    if (k < level.children) level.sizes[k] = SizeOf(TextOf(tree_, level.items[k]));
+    if (k < level.children) level.sizes[k] = SizeOfBox(level.items[k]);
     if (anchors_.empty()) continue;
     auto at = k < level.children ? anchors_.find(tree_[level.items[k]].key) : anchors_.end();
     wanted.push_back(at == anchors_.end() ? std::numeric_limits<float>::quiet_NaN() : at->second);
   }
-  if (root) {
-    level.arrangement = ArrangeForPane(level.sizes, level.flat_edges, options_, wanted);
-  } else {
-    level.arrangement = graph::Arrange(level.sizes, level.flat_edges, options_, wanted);
-  }
+  level.arrangement = graph::Arrange(level.sizes, level.flat_edges, options_, wanted);
+}
+
+// No wider than a row, whatever its name.
+FlatNode FoldableGraph::SizeOfBox(NodeId id) const {
+  const NodeText text = TextOf(tree_, id);
+  if (options_.line_height == 0) return SizeOf(text);
+  return {std::min(LineWidth(text.title), options_.row_width), options_.line_height};
 }
 
 // Where the wire of an open frame from (or to) an outside node goes on inside, from its centre.
@@ -159,6 +163,7 @@ void FoldableGraph::Compose() {
   const Level& root = levels_.at(tree_.root().index);
   picture_.width = root.layout.width;
   picture_.height = root.layout.height;
+  if (options_.line_height > 0) picture_.node_height = options_.line_height;
   // Groups whose frames are placed, and the corners of what is inside.
   struct Frame {
     NodeId group;

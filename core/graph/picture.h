@@ -32,7 +32,8 @@ struct Wire {
 
 struct Picture {
   float width = 0, height = 0;
-  std::vector<Box> boxes;  // frames before what is in them
+  float node_height = kNodeHeight;  // of a closed box
+  std::vector<Box> boxes;           // frames before what is in them
   std::vector<Wire> wires;
   std::vector<Point> points;
   std::unordered_map<uint32_t, uint32_t> box_of_node;  // by NodeId
@@ -60,6 +61,8 @@ class FoldableGraph {
   bool IsOpen(NodeId id) const { return id.index < is_open_.size() && is_open_[id.index]; }
   // True if anything changed; what cannot be opened stays closed, the root stays open.
   bool Open(NodeId id);
+  // Makes what is inside a call, which stays closed.
+  void Expand(NodeId id) { tree_.Expand(id); }
   bool Close(NodeId id);
   // Opens all groups around the node, so that it has a box; false where it is not in the tree.
   bool Reveal(NodeId id);
@@ -69,9 +72,9 @@ class FoldableGraph {
   }
   void SetAnchors(Anchors anchors) { anchors_ = std::move(anchors); }
   Anchors MakeAnchors() const;
-  // Width by height of the pane: rows and columns are found anew where it is another one.
-  void SetProportion(float proportion);
-  float proportion() const { return options_.proportion; }
+  // Rows are found anew where a pane of that width has room for more boxes side by side, or fewer.
+  void SetPaneWidth(float width);
+  float row_width() const { return options_.row_width; }
   // Finds rows and order anew, as after SetAnchors.
   void Rearrange() {
     levels_.clear();
@@ -104,7 +107,8 @@ class FoldableGraph {
 
   void Refresh();
   std::vector<NodeId> OpenNodes() const;
-  void Arrange(Level& level, bool root);
+  void Arrange(Level& level);
+  FlatNode SizeOfBox(NodeId id) const;
   void PlaceLevel(Level& level);
   float PortOffset(NodeId inner, NodeId outside, bool in) const;
   void Compose();

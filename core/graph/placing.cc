@@ -10,9 +10,6 @@ namespace hloscope::graph {
 namespace {
 
 constexpr float kBendWidth = 2;
-// Edges that go on in the next column: lines, the distance between them and to the boxes.
-constexpr size_t kMaxIterations = 12;
-constexpr float kTurnStep = 6, kTurnGap = 18;
 // Kinks in long edges are worse than slanted short ones.
 constexpr double kPullNode = 1, kPullMixed = 2, kPullBend = 8;
 
@@ -50,12 +47,6 @@ class Placer {
   std::span<const uint32_t> Row(uint32_t r) const {
     return std::span(a_.row_items).subspan(a_.row_first[r], a_.row_first[r + 1] - a_.row_first[r]);
   }
-  // Of an item: how many columns begin at its row or above, less one.
-  uint32_t ColumnOf(uint32_t item) const {
-    const auto& first = a_.column_first;
-    if (first.empty()) return 0;
-    return static_cast<uint32_t>(std::ranges::upper_bound(first, a_.row[item]) - first.begin()) - 1;
-  }
   EdgeEnds Ends(size_t e) const { return ends_.empty() ? EdgeEnds() : ends_[e]; }
 
   // Calls visit(upper item, its offset, lower item, its offset) for each segment of every edge.
@@ -88,7 +79,6 @@ class Placer {
     };
     std::vector<Step> steps;
     ForEachSegment([&](uint32_t upper, float upper_offset, uint32_t lower, float lower_offset) {
-      if (ColumnOf(upper) != ColumnOf(lower)) return;
       const int bends = (upper >= a_.node_count ? 1 : 0) + (lower >= a_.node_count ? 1 : 0);
       const double weight = bends == 2 ? kPullBend : bends == 1 ? kPullMixed : kPullNode;
       steps.push_back({upper, lower, upper_offset - lower_offset, weight});
@@ -185,8 +175,7 @@ class Placer {
   FlatLayout Finish() {
     FlatLayout out;
     CloseStrips();
-    FindTurns();
-    StandColumns(out);
+    StandFirst(out);
     StackRows(out);
     for (uint32_t v = 0; v < a_.node_count; ++v) {
       const uint32_t r = a_.row[v];
@@ -196,23 +185,18 @@ class Placer {
     return out;
   }
 
-  // Where nothing stands in any row of a column, right and left of it move together.
+  // Where nothing stands in any row, right and left of it move together.
   void CloseStrips() {
     std::vector<uint32_t> items(a_.row.size());
     std::iota(items.begin(), items.end(), 0);
     const auto left = [&](uint32_t item) {
       return x_[item] - static_cast<double>(Width(item)) / 2;
     };
-    std::ranges::sort(items, [&](uint32_t a, uint32_t b) {
-      return std::pair(ColumnOf(a), left(a)) < std::pair(ColumnOf(b), left(b));
-    });
+    std::ranges::sort(items, {}, left);
     double end = 0, shift = 0;
     for (size_t k = 0; k < items.size(); ++k) {
       const uint32_t item = items[k];
-      if (k == 0 || ColumnOf(item) != ColumnOf(items[k - 1])) {
-        end = left(item);
-        shift = 0;
-      }
+      if (k == 0) end = left(item);
       const double free = left(item) - end - static_cast<double>(options_.node_gap);
       if (free > 0) shift += free;
       end = std::max(end, left(item) + static_cast<double>(Width(item)));
@@ -220,40 +204,22 @@ class Placer {
     }
   }
 
-  // Columns side by side, between them room for the edges that go on in the next one.
-  void StandColumns(FlatLayout& out) {
-    const size_t columns = std::max<size_t>(1, a_.column_first.size());
-    std::vector<double> left(columns, std::numeric_limits<double>::infinity()), right(columns, 0);
+  // Begins at 0.
+  void StandFirst(FlatLayout& out) {
+    double left = std::numeric_limits<double>::infinity(), right = 0;
     for (uint32_t item = 0; item < a_.row.size(); ++item) {
       const double half = static_cast<double>(Width(item)) / 2;
-      const uint32_t c = ColumnOf(item);
-      right[c] = std::isinf(left[c]) ? x_[item] + half : std::max(right[c], x_[item] + half);
-      left[c] = std::min(left[c], x_[item] - half);
+      right = std::isinf(left) ? x_[item] + half : std::max(right, x_[item] + half);
+      left = std::min(left, x_[item] - half);
     }
-    std::vector<double> shift(columns, 0);
-    double at = 0;
-    for (size_t c = 0; c < columns; ++c) {
-      if (std::isinf(left[c])) continue;
-      shift[c] = at - left[c];
-      at += right[c] - left[c];
-      gutter_.push_back(static_cast<float>(at) + kTurnGap);
-      if (c + 1 < columns) at += static_cast<double>(2 * kTurnGap + Room(turns_[c]));
-    }
-    out.width = static_cast<float>(at);
-    for (uint32_t item = 0; item < a_.row.size(); ++item) x_[item] += shift[ColumnOf(item)];
+    if (std::isinf(left)) return;
+    out.width = static_cast<float>(right - left);
+    for (double& x : x_) x -= left;
   }
 
   void StackRows(FlatLayout& out) {
-    float most = 0;
-    for (const std::vector<uint32_t>& turns : turns_) most = std::max(most, Room(turns) + kTurnGap);
-    const float begin = most;  // above the columns, where edges come from the one before
-    float y = begin;
-    size_t column = 0;
+    float y = 0;
     for (uint32_t r = 0; r < a_.row_count(); ++r) {
-      if (column + 1 < a_.column_first.size() && a_.column_first[column + 1] == r) {
-        ++column;
-        y = begin;
-      }
       float height = 0;
       for (uint32_t item : Row(r)) {
         if (item < a_.node_count) height = std::max(height, nodes_[item].height);
@@ -264,56 +230,6 @@ class Placer {
       out.height = std::max(out.height, y);
       y += height > 0 ? options_.row_gap : options_.row_gap / 2;
     }
-    bottom_ = out.height + kTurnGap / 2;
-    out.height += most;
-  }
-
-  // The nodes whose edges go on in the next column, by column; of each the place among the lines
-  // beside it: those from the right turn first, so that no two cross.
-  void FindTurns() {
-    if (a_.column_first.size() < 2) return;
-    std::vector<std::vector<std::pair<double, uint32_t>>> found(a_.column_first.size());
-    ForEachStep([&](size_t e, uint32_t upper, uint32_t lower) {
-      if (ColumnOf(upper) != ColumnOf(lower))
-        found[ColumnOf(upper)].push_back({-x_[upper], Top(e)});
-    });
-    turns_.resize(found.size());
-    for (size_t c = 0; c < found.size(); ++c) {
-      std::ranges::sort(found[c]);
-      for (const auto& [x, node] : found[c]) {
-        if (std::ranges::find(turns_[c], node) == turns_[c].end() &&
-            turns_[c].size() < kMaxIterations)
-          turns_[c].push_back(node);
-      }
-    }
-  }
-  static float Room(const std::vector<uint32_t>& turns) {
-    return kTurnStep * static_cast<float>(turns.size());
-  }
-  // The node that an edge comes from when it leads down.
-  uint32_t Top(size_t e) const { return a_.reversed[e] ? edges_[e].to : edges_[e].from; }
-  // Calls visit(edge, item, the item one row below) along every edge.
-  template <typename Visit>
-  void ForEachStep(Visit visit) const {
-    for (size_t e = 0; e < edges_.size(); ++e) {
-      if (a_.jump[e] || edges_[e].from == edges_[e].to) continue;
-      uint32_t upper = Top(e);
-      for (uint32_t k = 0; k < a_.edge_bends[e]; ++k) {
-        visit(e, upper, a_.edge_first_item[e] + k);
-        upper = a_.edge_first_item[e] + k;
-      }
-      visit(e, upper, a_.reversed[e] ? edges_[e].from : edges_[e].to);
-    }
-  }
-
-  // From the foot of one column, which the line reached at `x`, to the head of the next at `to`.
-  void Turn(uint32_t column, uint32_t node, float to, std::vector<Point>& points) const {
-    const std::vector<uint32_t>& turns = turns_[column];
-    const auto place = static_cast<float>(std::ranges::find(turns, node) - turns.begin());
-    const float by = kTurnStep * std::min(place, static_cast<float>(kMaxIterations - 1));
-    const float x = points.back().x, down = bottom_ + by, across = gutter_[column] + by;
-    for (const Point& p : {Point{x, down}, Point{across, down}, Point{across, by}, Point{to, by}})
-      points.push_back(p);
   }
 
   void Route(FlatLayout& out) const {
@@ -341,20 +257,13 @@ class Placer {
     const float last_begin = top_[a_.row[to]];
     out.points.push_back({a.x + ends.from, a.y + nodes_[from].height / 2});
     if (out.points.back().y + 1 < first_end) out.points.push_back({a.x + ends.from, first_end});
-    uint32_t column = ColumnOf(from);
-    const auto step_to = [&](uint32_t item, float x) {
-      if (ColumnOf(item) != column) Turn(column, from, x, out.points);
-      column = ColumnOf(item);
-    };
     for (uint32_t k = 0; k < a_.edge_bends[e]; ++k) {
       const uint32_t bend = a_.edge_first_item[e] + k, r = a_.row[bend];
       const auto x = static_cast<float>(x_[bend]);
-      step_to(bend, x);
       out.points.push_back({x, top_[r]});
       if (height_[r] > 0) out.points.push_back({x, top_[r] + height_[r]});
     }
     const Point end{b.x + ends.to, b.y - nodes_[to].height / 2};
-    step_to(to, end.x);
     if (last_begin + 1 < end.y) out.points.push_back({end.x, last_begin});
     out.points.push_back(end);
   }
@@ -374,9 +283,6 @@ class Placer {
   std::vector<uint32_t> first_above_, first_below_;
   std::vector<double> x_;
   std::vector<float> top_, height_;
-  std::vector<std::vector<uint32_t>> turns_;  // by column
-  std::vector<float> gutter_;                 // where the first line beside a column stands
-  float bottom_ = 0;                          // where the first line below the columns runs
   std::vector<Pool> pools_;
 };
 

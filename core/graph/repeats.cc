@@ -38,6 +38,26 @@ std::string WithoutNumbers(std::string_view label) {
   return number && !out.empty() ? out : std::string();
 }
 
+// "layer_0…11" of "layer_0" to "layer_11"; of labels with several numbers or none what all share.
+std::string RangeLabel(std::string_view first, std::string_view last, std::string shared) {
+  const auto number_in = [](std::string_view label) {
+    const size_t begin = label.find_first_of("0123456789");
+    const size_t end = std::min(label.find_first_not_of("0123456789", begin), label.size());
+    return std::pair(begin, end);
+  };
+  const auto [begin, end] = number_in(first);
+  const auto [last_begin, last_end] = number_in(last);
+  if (begin == std::string_view::npos || last_begin == std::string_view::npos ||
+      first.find_first_of("0123456789", end) != std::string_view::npos ||
+      first.substr(0, begin) != last.substr(0, last_begin) ||
+      first.substr(end) != last.substr(last_end))
+    return shared;
+  return std::string(first.substr(0, end))
+      .append("…")
+      .append(last.substr(last_begin, last_end - last_begin))
+      .append(first.substr(end));
+}
+
 // How much an opcode says about what a part is for.
 int64_t WeightOf(hlo::Opcode opcode) {
   switch (hlo::Info(opcode).category) {
@@ -57,19 +77,6 @@ int64_t WeightOf(hlo::Opcode opcode) {
     default:
       return 1;
   }
-}
-
-// Names of these say more than their opcodes.
-bool IsCall(hlo::Opcode opcode) {
-  return opcode == hlo::Opcode::kFusion || opcode == hlo::Opcode::kCustomCall ||
-         opcode == hlo::Opcode::kCall;
-}
-
-// "loop_add_fusion" of "loop_add_fusion.12".
-std::string_view Stem(std::string_view name) {
-  size_t end = name.size();
-  while (end > 0 && (IsDigit(name[end - 1]) || name[end - 1] == '.')) --end;
-  return end > 0 ? name.substr(0, end) : name;
 }
 
 // A stretch [begin, begin + period · times) of equal blocks.
@@ -147,6 +154,21 @@ std::string_view MostCommonWord(const hlo::Module& module,
   return static_cast<double>(most) >= share * static_cast<double>(all) ? best : std::string_view();
 }
 
+// ":54–61", the lines of what has that word.
+std::string LinesOf(const hlo::Module& module, std::span<const hlo::InstructionId> leaves,
+                    std::string_view word) {
+  int32_t first = INT32_MAX, last = 0;
+  const size_t step = leaves.size() / kMaxAsked + 1;
+  for (size_t k = 0; k < leaves.size(); k += step) {
+    const UserPlace place = UserPlaceOf(module, leaves[k]);
+    if (place.word != word || place.line <= 0) continue;
+    first = std::min(first, place.line);
+    last = std::max(last, place.line);
+  }
+  if (last == 0) return {};
+  return first == last ? fmt::format(":{}", last) : fmt::format(":{}–{}", first, last);
+}
+
 }  // namespace
 
 // Sibling scopes of one name but for a number, and of one content, become one group.
@@ -170,10 +192,12 @@ std::vector<Grouper::Entity> Grouper::FoldNamedRepeats(std::span<const Entity> e
   for (auto& [key, family] : families) {
     if (family.members.size() < kMinRepeats) continue;
     for (const Entity& member : family.members) gone.insert(member.node.index);
+    std::string label = RangeLabel(tree_[family.members.front().node].label,
+                                   tree_[family.members.back().node].label, family.label);
     const uint64_t group_key = MixKeys(MixKeys(tree_[owner_].key, hlo::HashBytes(family.label)),
                                        family.members[0].signature);
     NodeId group =
-        MakeGroup(NodeKind::kRepeat, tree_.Keep(family.label), group_key, family.members);
+        MakeGroup(NodeKind::kRepeat, tree_.Keep(std::move(label)), group_key, family.members);
     tree_.nodes_[group.index].repeats = static_cast<uint32_t>(family.members.size());
     out.push_back(EntityOf(group, family.members));
   }
@@ -255,6 +279,7 @@ std::vector<Grouper::Entity> Grouper::Divide(std::vector<Entity> entities, uint6
   const size_t most = tree_.options_.most_children;
   const size_t target = std::clamp<size_t>(entities.size() / (most / 2), most / 3, most * 2 / 3);
   std::vector<Entity> out;
+  std::unordered_map<std::string_view, size_t> labels;  // how many parts have each
   for (size_t begin = 0; begin < entities.size();) {
     size_t end = entities.size();
     if (end - begin > target * 3 / 2) {
@@ -271,7 +296,10 @@ std::vector<Grouper::Entity> Grouper::Divide(std::vector<Entity> entities, uint6
       out.push_back(members[0]);
     } else {
       const uint64_t part_key = MixKeys(key, tree_[members[0].node].key);
-      NodeId part = MakeGroup(NodeKind::kPart, PartLabel(members), part_key, members);
+      std::string_view label = PartLabel(members);
+      const size_t before = ++labels[label];
+      if (before > 1) label = tree_.Keep(fmt::format("{} ({})", label, before));
+      NodeId part = MakeGroup(NodeKind::kPart, label, part_key, members);
       out.push_back(EntityOf(part, members));
     }
     begin = end;
@@ -290,31 +318,24 @@ std::string_view Grouper::WordOf(std::span<const hlo::InstructionId> leaves) {
   return word == *common_word_ ? std::string_view() : word;
 }
 
-// What a part does most that matters, after the user's word for it: "attention: 3 dot, 12 add".
+// What the user calls most of a part with the lines that it is of, else its first and last
+// instruction: "attention:54–61", "dot.12 … add.20".
 std::string_view Grouper::PartLabel(std::span<const Entity> members) {
   const hlo::Module& module = tree_.module();
-  std::map<std::string_view, int64_t> weights, counts;
   std::vector<hlo::InstructionId> leaves;
-  for (const Entity& member : members) {
-    tree_.ForEachInstruction(member.node, [&](hlo::InstructionId id) {
-      leaves.push_back(id);
-      const hlo::Opcode opcode = module[id].opcode;
-      const std::string_view what =
-          IsCall(opcode) ? Stem(module.name(id)) : std::string_view(ToString(opcode));
-      weights[what] += WeightOf(opcode);
-      ++counts[what];
-    });
-  }
-  std::vector<std::pair<int64_t, std::string_view>> sorted;
-  for (auto [what, weight] : weights) sorted.emplace_back(-weight, what);
-  std::ranges::sort(sorted);
-  std::string label(WordOf(leaves));
-  const size_t most = label.empty() ? 2 : 1;
-  if (!label.empty()) label += ": ";
-  for (size_t k = 0; k < sorted.size() && k < most; ++k) {
-    if (k > 0) label += ", ";
-    label += fmt::format("{} {}", counts[sorted[k].second], sorted[k].second);
-  }
+  for (const Entity& member : members)
+    tree_.ForEachInstruction(member.node, [&](hlo::InstructionId id) { leaves.push_back(id); });
+  if (const std::string_view word = WordOf(leaves); !word.empty())
+    return tree_.Keep(std::string(word).append(LinesOf(module, leaves, word)));
+  // Names of what matters most say more than those of what comes first.
+  const auto most = std::ranges::max(
+      leaves, {}, [&](hlo::InstructionId id) { return WeightOf(module[id].opcode); });
+  std::erase_if(leaves, [&](hlo::InstructionId id) {
+    return WeightOf(module[id].opcode) < WeightOf(module[most].opcode);
+  });
+  const auto [first, last] = std::ranges::minmax(leaves, {}, &hlo::InstructionId::index);
+  std::string label(module.name(first));
+  if (last != first) label.append(" … ").append(module.name(last));
   return tree_.Keep(std::move(label));
 }
 

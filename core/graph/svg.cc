@@ -227,18 +227,23 @@ class SvgWriter {
           box.y + box.height + 17, EscapeHtml(dress.mark));
     }
     if (Linked(box.node)) Add("<a href=\"#i{}\">", tree_[box.node].instruction.index);
-    NodeText text = TextOf(tree_, box.node, box.count);
+    const NodeText text = TextOf(tree_, box.node, box.count);
     // Boxes in lanes may be narrower than their texts.
     const float room = box.width - 2 * kNodePadding;
     const auto columns = [&](float size) {
       return static_cast<size_t>(std::max(4.0f, room / (size * kCharacterWidth) + 0.01f));
     };
-    text.title = Elide(text.title, columns(kTitleSize));
-    text.subtitle = Elide(text.subtitle, columns(kSubtitleSize));
-    Add("<text class=\"t\" x=\"{0:.1f}\" y=\"{1:.1f}\">{2}</text><text class=\"s\" x=\"{0:.1f}\" "
-        "y=\"{3:.1f}\">{4}</text>",
-        box.x + kNodePadding + 2, box.y + 18, EscapeHtml(text.title), box.y + 35,
-        EscapeHtml(text.subtitle));
+    const bool two_lines = box.height >= kNodeHeight;
+    const float left = box.x + kNodePadding + 2;
+    const float size = two_lines ? kTitleSize : kSubtitleSize;
+    Add("<text class=\"t\" x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>", left,
+        two_lines ? box.y + 18 : box.y + box.height / 2 + 4,
+        two_lines ? "" : fmt::format(" style=\"font-size:{:.0f}px\"", size),
+        EscapeHtml(ElideEnd(text.title, columns(size))));
+    if (two_lines) {
+      Add("<text class=\"s\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", left, box.y + 35,
+          EscapeHtml(ElideEnd(text.subtitle, columns(kSubtitleSize))));
+    }
     if (Linked(box.node)) Add("</a>");
     AddChips(box);
     Add("</g>\n");
@@ -266,7 +271,7 @@ class SvgWriter {
     for (const Wire& wire : picture_.wires) {
       const auto from = hulls.find(wire.from.index), to = hulls.find(wire.to.index);
       if (wire.point_count < 2 || from == hulls.end() || to == hulls.end() ||
-          from->second.kernel != to->second.kernel || Turns(wire))
+          from->second.kernel != to->second.kernel)
         continue;
       Add("<path fill=\"none\" stroke=\"#{:06x}\" stroke-width=\"{:.0f}\" d=\"", *from->second.hull,
           2.2f * kPadding);
@@ -281,15 +286,6 @@ class SvgWriter {
           box.x - kPadding, box.y - kPadding, box.width + 2 * kPadding, box.height + 2 * kPadding,
           *found->second.hull);
     }
-  }
-
-  // True for a wire that goes on in the next column.
-  bool Turns(const Wire& wire) const {
-    for (uint32_t k = 1; k < wire.point_count; ++k) {
-      const Point* p = &picture_.points[wire.first_point + k];
-      if (p[0].y + 1 < p[-1].y && !wire.reversed) return true;
-    }
-    return false;
   }
 
   // Titles above the lanes, and what parts them.

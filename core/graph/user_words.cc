@@ -7,8 +7,9 @@
 namespace hloscope::graph {
 namespace {
 
-constexpr std::array<std::string_view, 6> kSayNothing = {"<lambda>", "<module>", "wrapper",
-                                                         "wrapped",  "inner",    "<unknown>"};
+constexpr std::array<std::string_view, 10> kSayNothing = {
+    "<lambda>",  "<module>",  "<unknown>", "<listcomp>", "<dictcomp>",
+    "<setcomp>", "<genexpr>", "wrapper",   "wrapped",    "inner"};
 
 bool SaysSomething(std::string_view word) {
   return !word.empty() && std::ranges::find(kSayNothing, word) == kSayNothing.end();
@@ -55,6 +56,10 @@ const T* Row(const std::vector<T>& table, int32_t id) {
 }  // namespace
 
 std::string_view UserWordOf(const hlo::Module& module, hlo::InstructionId id) {
+  return UserPlaceOf(module, id).word;
+}
+
+UserPlace UserPlaceOf(const hlo::Module& module, hlo::InstructionId id) {
   const auto* metadata = module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
   if (metadata == nullptr) return {};
   const hlo::StackFrames& tables = module.header().stack_frames;
@@ -68,11 +73,12 @@ std::string_view UserWordOf(const hlo::Module& module, hlo::InstructionId id) {
         location == nullptr ? nullptr : Row(tables.function_names, location->function_name_id);
     if (function != nullptr) {
       const std::string_view word = LastPart(module[*function]);
-      if (SaysSomething(word)) return word;
+      if (SaysSomething(word)) return {word, location->line};
     }
     at = frame->parent_frame_id;
   }
-  return metadata->source_file.valid() ? StemOf(module[metadata->source_file]) : std::string_view();
+  if (!metadata->source_file.valid()) return {};
+  return {StemOf(module[metadata->source_file]), metadata->source_line};
 }
 
 std::string ScopeTitle(std::string_view segment) {

@@ -8,6 +8,12 @@
 
 namespace hloscope::graph {
 
+// A word of the user's and the line that it is about; 0: not known.
+struct UserPlace {
+  std::string_view word;
+  int32_t line = 0;
+};
+UserPlace UserPlaceOf(const hlo::Module& module, hlo::InstructionId id);
 // The function of the user's program that the innermost stack frame is in ("Attention.forward"
 // gives "forward"), else the name of the source file without its folder and ending; empty where
 // metadata has neither. Names that say nothing ("<lambda>", "<module>", "wrapper") are passed over.

@@ -14,6 +14,7 @@ namespace {
 struct Notes {
   int frame = -1;
   std::vector<DrawnText> texts;
+  std::vector<DrawnArea> areas;
   std::vector<DrawnControl> controls;
   std::unordered_map<ImGuiID, Box> boxes;  // of items, before their labels are known
   ControlKind kind = ControlKind::kControl;
@@ -25,6 +26,7 @@ Notes& NotesNow() {
   if (notes.frame != ImGui::GetFrameCount()) {
     notes.frame = ImGui::GetFrameCount();
     notes.texts.clear();
+    notes.areas.clear();
     notes.controls.clear();
     notes.boxes.clear();
   }
@@ -53,6 +55,7 @@ void NoteText(ImDrawList& list, ImFont* font, float size, ImVec2 at, std::string
   note.window = list._OwnerName == nullptr ? "" : list._OwnerName;
   note.text = text;
   note.box = {at.x, at.y, at.x + extent.x, at.y + extent.y};
+  note.size = size;
   note.elided = elided;
   note.seen = Shared(note.box, BoxOf(list._CmdHeader.ClipRect));
   if (finer != nullptr) note.seen = Shared(note.seen, *finer);
@@ -104,6 +107,8 @@ std::vector<DrawnText> DrawnTexts() {
   std::erase_if(texts, [](const DrawnText& text) { return IsTooltip(text.window); });
   return texts;
 }
+
+std::vector<DrawnArea> DrawnAreas() { return NotesNow().areas; }
 
 std::vector<DrawnControl> DrawnControls() { return NotesNow().controls; }
 
@@ -173,6 +178,18 @@ void NotedRenderTextEllipsis(ImDrawList* list, const ImVec2& least, const ImVec2
   NotesNow().elides = true;
   RealRenderTextEllipsis(list, least, most, right, begin, end, size);
   NotesNow().elides = false;
+}
+
+void RealAddRectFilled(ImDrawList*, const ImVec2&, const ImVec2&, ImU32, float, int)
+    REAL("_ZN10ImDrawList13AddRectFilledERK6ImVec2S2_jfi");
+void NotedAddRectFilled(ImDrawList*, const ImVec2&, const ImVec2&, ImU32, float, int)
+    WRAPPED("_ZN10ImDrawList13AddRectFilledERK6ImVec2S2_jfi");
+void NotedAddRectFilled(ImDrawList* list, const ImVec2& a, const ImVec2& b, ImU32 color,
+                        float rounding, int flags) {
+  const Box seen = Shared({a.x, a.y, b.x, b.y}, BoxOf(list->_CmdHeader.ClipRect));
+  if ((color >> 24) != 0 && !IsEmpty(seen))
+    NotesNow().areas.push_back({list->_OwnerName == nullptr ? "" : list->_OwnerName, seen});
+  RealAddRectFilled(list, a, b, color, rounding, flags);
 }
 
 bool RealSelectable(const char*, bool, int, const ImVec2&)

@@ -19,12 +19,19 @@ struct DrawnText {
   std::string text;      // all of it, also what does not show
   Box box;               // where all of it would be
   Box seen;              // the part of it that is inside what it is clipped to
+  float size = 0;        // of its font, in pixels
   bool elided = false;   // Dear ImGui put "…" at its end
   bool is_code = false;  // in the font whose characters are all as wide
   bool scrolls = false;  // its window can be moved sideways
 
   // Some of it cannot be read, or the viewer put "…" in its place.
   bool is_cut(float scale) const;
+};
+
+// A filled rectangle, such as a node of a graph or the ground of a text.
+struct DrawnArea {
+  std::string window;
+  Box seen;
 };
 
 enum class ControlKind { kControl, kRow, kCanvas };
@@ -37,6 +44,7 @@ struct DrawnControl {
 
 // Of the last frame that was made; hidden windows are left out.
 std::vector<DrawnText> DrawnTexts();
+std::vector<DrawnArea> DrawnAreas();
 std::vector<DrawnControl> DrawnControls();
 // Controls are noted from the next frame on, until the viewer ends: Dear ImGui names them only
 // where somebody listens.

@@ -111,7 +111,7 @@ constexpr const char *kGpu = "attention_block_h100", *kPasses = "softmax_passes_
                      *kConvolution = "jit_conv_net:conv_general_dilated.3";
 constexpr ExportCase kCases[] = {
     {"home", "home", kGpu, kFusion, "module,id,framework", "jit_attention_block"},
-    {"modules", "graph", kGpu, kFusion, "module,id,stage", "before_optimizations"},
+    {"modules", "kernels", kGpu, kFusion, "module,id,stage", "before_optimizations"},
     {"graph", "graph", kGpu, kFusion, "node,opcode,place,kernel,lane", "gemm_fusion_dot.3"},
     {"selection", "home", kGpu, kFusion, "what,where,name", "gemm_fusion_dot_3"},
     {"notes", "home", kGpu, kFusion, "title,note", "a, \"quoted\" note"},
@@ -147,6 +147,7 @@ class ExportTest : public ViewerTest {
  protected:
   void Show(const ExportCase& c) {
     Start({});
+    ShowPictures();
     app().SelectWhenOpen(c.select);
     app().Open({Sample(c.sample)});
     app().dock().SetScreen(c.screen);

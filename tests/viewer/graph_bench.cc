@@ -186,7 +186,7 @@ void Measure() {
 bool PrintFit(float width, float height, const char* path) {
   Result<dump::LoadedModule> loaded = dump::LoadModule(path, Limits());
   if (!loaded) return false;
-  FoldableGraph graph(Tree(loaded->module, loaded->module->entry_id()), ForPane(width / height));
+  FoldableGraph graph(Tree(loaded->module, loaded->module->entry_id()), ForPane(width));
   const double start = CpuMilliseconds();
   const Picture& picture = graph.picture();
   const double spent = CpuMilliseconds() - start;
@@ -197,7 +197,7 @@ bool PrintFit(float width, float height, const char* path) {
   std::printf("%s: %zu boxes, %zu jumps, %.0f x %.0f, zoom %.3f, boxes %.1f px high, %.1f ms\n",
               path, picture.boxes.size(), jumps, static_cast<double>(picture.width),
               static_cast<double>(picture.height), static_cast<double>(zoom),
-              static_cast<double>(zoom * kNodeHeight), spent);
+              static_cast<double>(zoom * picture.node_height), spent);
   return true;
 }
 

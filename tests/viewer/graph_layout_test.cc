@@ -1,4 +1,4 @@
-// Layouts that use the proportions of their pane: columns, stable boxes, edges that go on.
+// Layouts for the width of a pane; overviews.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,82 +17,32 @@ std::shared_ptr<const hlo::Module> Read(const std::string& text) {
   return result.module;
 }
 
-// A chain with an edge past every second node.
-struct Chain {
-  std::vector<FlatNode> nodes;
-  std::vector<FlatEdge> edges;
-};
-Chain MakeChain(uint32_t count) {
-  Chain chain;
-  chain.nodes.assign(count, FlatNode{160, 44});
-  for (uint32_t k = 1; k < count; ++k) chain.edges.push_back({k - 1, k});
-  for (uint32_t k = 2; k < count; k += 2) chain.edges.push_back({k - 2, k});
-  return chain;
-}
-
-float FittedZoom(const FlatLayout& layout, float width, float height) {
-  return std::min(width / layout.width, height / layout.height);
-}
-
-TEST(Columns, AHighPictureUsesTheWidthOfItsPane) {
-  const Chain chain = MakeChain(60);
-  const LayoutOptions options = ForPane(0.8f);
-  const FlatLayout one =
-      Place(Arrange(chain.nodes, chain.edges, options), chain.nodes, chain.edges, {}, options);
-  const Arrangement arrangement = ArrangeForPane(chain.nodes, chain.edges, options);
-  ASSERT_GT(arrangement.column_first.size(), 1u);
-  const FlatLayout several = Place(arrangement, chain.nodes, chain.edges, {}, options);
-  EXPECT_GT(FittedZoom(several, 530, 660), 2 * FittedZoom(one, 530, 660));
-  for (uint32_t v = 0; v < chain.nodes.size(); ++v) {
-    for (uint32_t u = 0; u < v; ++u) {
-      const Point a = several.center[u], b = several.center[v];
-      EXPECT_TRUE(std::abs(a.x - b.x) >= 160 || std::abs(a.y - b.y) >= 44) << u << " " << v;
-    }
-  }
-  // A small picture, and one on paper, stand as they are.
-  EXPECT_TRUE(ArrangeForPane(chain.nodes, chain.edges, LayoutOptions()).column_first.empty());
-  const Chain small = MakeChain(6);
-  EXPECT_TRUE(ArrangeForPane(small.nodes, small.edges, options).column_first.empty());
-}
-
-TEST(Columns, EdgesGoOnInTheNextColumnInsideThePicture) {
-  const Chain chain = MakeChain(60);
-  const LayoutOptions options = ForPane(0.8f);
-  const Arrangement arrangement = ArrangeForPane(chain.nodes, chain.edges, options);
-  const FlatLayout layout = Place(arrangement, chain.nodes, chain.edges, {}, options);
-  for (size_t e = 0; e < chain.edges.size(); ++e) {
-    ASSERT_GE(layout.point_count[e], 2u);
-    const Point first = layout.points[layout.first_point[e]];
-    const Point last = layout.points[layout.first_point[e] + layout.point_count[e] - 1];
-    const Point from = layout.center[chain.edges[e].from], to = layout.center[chain.edges[e].to];
-    EXPECT_FLOAT_EQ(first.x, from.x);
-    EXPECT_FLOAT_EQ(first.y, from.y + 22);
-    EXPECT_FLOAT_EQ(last.x, to.x);
-    EXPECT_FLOAT_EQ(last.y, to.y - 22);
-    for (uint32_t k = 0; k < layout.point_count[e]; ++k) {
-      const Point p = layout.points[layout.first_point[e] + k];
-      EXPECT_TRUE(p.x >= 0 && p.x <= layout.width && p.y >= 0 && p.y <= layout.height)
-          << p.x << " " << p.y;
-    }
+TEST(Layout, RowsOfAPaneHaveAsManyBoxesAsThereIsRoomFor) {
+  for (const auto& [width, boxes] : {std::pair(300.0f, 2u), std::pair(430.0f, 3u)}) {
+    const LayoutOptions options = ForPane(width);
+    std::vector<FlatNode> nodes(40, FlatNode{122, options.line_height});
+    const FlatLayout layout = Place(Arrange(nodes, {}, options), nodes, {}, {}, options);
+    EXPECT_LE(layout.width, width);
+    EXPECT_EQ(std::ranges::count(layout.center, layout.center[0].y, &Point::y), boxes);
   }
 }
 
-std::string LongChain(int count) {
+// Many readers of one value.
+std::string Fan(int count) {
   std::string text = "HloModule m\nENTRY main {\n  x0 = f32[8] parameter(0)\n";
-  for (int k = 1; k <= count; ++k)
-    text += "  x" + std::to_string(k) + " = f32[8] negate(x" + std::to_string(k - 1) + ")\n";
-  return text + "  ROOT r = f32[8] negate(x" + std::to_string(count) + ")\n}\n";
+  for (int k = 1; k <= count; ++k) text += "  x" + std::to_string(k) + " = f32[8] negate(x0)\n";
+  return text + "  ROOT r = f32[8] negate(x0)\n}\n";
 }
 
-TEST(Picture, AnotherProportionKeepsWhatIsThere) {
-  auto module = Read(LongChain(50));
-  FoldableGraph graph(Tree(module, module->entry_id()), ForPane(0.5f));
+TEST(Picture, AnotherWidthKeepsWhatIsThere) {
+  auto module = Read(Fan(50));
+  FoldableGraph graph(Tree(module, module->entry_id()), ForPane(300));
   const Picture narrow = graph.picture();
   const uint64_t version = graph.version();
-  graph.SetProportion(0.5f);
+  graph.SetPaneWidth(310);
   graph.picture();
   EXPECT_EQ(graph.version(), version);
-  graph.SetProportion(2);
+  graph.SetPaneWidth(600);
   const Picture& wide = graph.picture();
   EXPECT_GT(graph.version(), version);
   ASSERT_EQ(wide.boxes.size(), narrow.boxes.size());

@@ -21,6 +21,7 @@ class GraphViewTest : public ViewerTest {
  protected:
   void Show(const char* sample) {
     Start({Sample(sample)});
+    ShowPictures();
     Press("Ctrl+2");
     Focus();
   }

@@ -124,7 +124,7 @@ Cases KeysTest::ViewerCases() {
     Press("Ctrl+Z");
   };
   auto drag_splitter = [this] {
-    app().dock().SetScreen("graph");
+    app().dock().SetScreen("kernels");
     Settle();
     width_ = app().dock().Find("modules")->width;
     Drive([&](ImGuiTestContext* context) {
@@ -390,6 +390,7 @@ Cases KeysTest::GraphLookCases() {
       {kGraphSource, at(looks)},
       {kGraphFusions, at(looks)},
       {kGraphDevices, at(looks)},
+      {kGraphContents, at(looks)},
       {kGraphZoomIn, at([this] { return Zoom() > zoom_; })},
       {kGraphZoomOut, at([this] { return Zoom() < zoom_; })},
       {kGraphReadable, at([this] { return Zoom() == 1 && zoom_ != 1; }, [this] { Press("-"); })},
@@ -526,9 +527,13 @@ TEST_F(KeysTest, EveryRowOfTheTableDoesWhatItSays) {
     SCOPED_TRACE(std::string(row.id));
     auto found = cases.find(row.command);
     ASSERT_TRUE(found != cases.end()) << "no case for it in keys_test.cc";
-    if (row.keys.empty()) {
+    const auto begin = [&] {
       Start({});
+      if (found->second.view == std::string_view("graph")) ShowPictures();
       Begin(found->second);
+    };
+    if (row.keys.empty()) {
+      begin();
       Press("Ctrl+Shift+P");
       Type(row.title);
       Press("Enter");
@@ -537,8 +542,7 @@ TEST_F(KeysTest, EveryRowOfTheTableDoesWhatItSays) {
     }
     for (const KeyBinding& binding : KeyBindings()) {
       if (binding.command != row.command) continue;
-      Start({});
-      Begin(found->second);
+      begin();
       Drive([&](ImGuiTestContext* context) {
         context->KeyPress(binding.chord);
         context->Yield(3);

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "core/base/file.h"
+#include "tests/viewer/drawn.h"
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/facts/answers.h"
 #include "viewer/frame/path_completion.h"
@@ -125,6 +126,20 @@ TEST_F(LabelsTest, TooltipsKeepTheirLines) {
   EXPECT_EQ(seen.find("\\x0a"), std::string::npos) << seen;
 }
 
+// The first hit would be below it.
+TEST_F(LabelsTest, AFieldThatIsTypedInHasNoTooltip) {
+  Start({Sample("conv_net")});
+  for (const char* keys : {"Ctrl+P", "Ctrl+Shift+P", "F1", "Ctrl+O", "Ctrl+D"}) {
+    ImGui::GetIO().AddMousePosEvent(1590, 990);
+    Press(keys);
+    ASSERT_TRUE(ImGui::GetIO().WantTextInput) << keys;
+    int frames = 0;
+    DrawUntil([&] { return ++frames > 90; });
+    EXPECT_EQ(DrawnTooltip(), "") << keys;
+    Press("Escape");
+  }
+}
+
 TEST_F(LabelsTest, DeselectingStaysInTheModule) {
   Start({TwoModules()});
   session().navigation.Select(Selection::OfModule(1));
@@ -167,6 +182,7 @@ TEST_F(LabelsTest, PathsAreCompleted) {
 
 TEST_F(LabelsTest, FoldingAndZoomAreUndone) {
   Start({Sample("attention_block_h100")});
+  ShowPictures();
   Press("Ctrl+2");
   Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });
   const std::string at_first = HighlightedItems("graph");
@@ -277,9 +293,10 @@ TEST_F(LabelsTest, NodesOutsideTheClustersAreNotOnTheDevice) {
   Write("tf", "module_0000.cluster_0.sm_9.0_gpu_after_optimizations.txt",
         "HloModule cluster_0, is_scheduled=true\n\nENTRY e {\n  ROOT p = f32[4] parameter(0)\n}\n");
   Write("tf", "mark_for_compilation_1.pbtxt",
-        "node {\n  name: \"a\"\n  op: \"Unique\"\n  device: \"/job:w/device:GPU:0\"\n}\n");
+        "node {\n  name: \"a\"\n  op: \"Unique\"\n  device: \"/job:w/device:GPU:0\"\n}\n"
+        "node {\n  name: \"b\"\n  op: \"StringLength\"\n  device: \"/job:w/device:GPU:0\"\n}\n");
   Start({Scratch("tf")});
-  EXPECT_TRUE(IsSeen("home", "1 TensorFlow node runs outside all clusters"))
+  EXPECT_TRUE(IsSeen("home", "2 TensorFlow nodes run outside all clusters"))
       << SeenLines(Seen("home"));
   EXPECT_FALSE(IsSeen("home", "nothing: every instruction")) << SeenLines(Seen("home"));
 }

@@ -60,6 +60,7 @@ class LinkedViewsTest : public ReadingTest {
   void Do(const char* sample, const Attempt& click, const Highlights& highlights) {
     SCOPED_TRACE(click.view);
     Start({});
+    ShowPictures();
     app().SelectWhenOpen(click.before);
     app().Open({Sample(sample)});
     app().dock().SetScreen(click.screen);
@@ -145,7 +146,7 @@ TEST_F(LinkedViewsTest, OfAStage) {
   struct Row {
     const char *view, *screen, *on;
   };
-  for (const Row& row : {Row{"modules", "graph", "before_config_assignment"},
+  for (const Row& row : {Row{"modules", "kernels", "before_config_assignment"},
                          Row{"passes", "passes", "before_config_assignment"}}) {
     SCOPED_TRACE(row.view);
     Start({Sample("attention_block_h100")});

@@ -293,6 +293,11 @@ TEST(OutsideTable, CountsByReasonAndOperation) {
   add("b", "PyFunc", "Python");
   add("c", "PyFunc", "Python");
   add("d", "PyFunc", "");
+  // What nobody wrote, and what eager mode runs, is in no cluster by its nature.
+  add("x", "_Arg", "an argument");
+  add("y", "MatMul", "eager");
+  summary.unclustered.back().eager = true;
+  EXPECT_EQ(OutsideText(summary), "4 TensorFlow nodes run outside all clusters");
   const std::vector<OutsideNodes> rows = OutsideTable(summary);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].reason, "Python");

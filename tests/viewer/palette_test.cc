@@ -168,12 +168,19 @@ TEST(Palette, TextAndMarksStandOut) {
     for (Color text :
          {Color::kText, Color::kTextSecondary, Color::kAccent, Color::kWarning, Color::kError,
           Color::kGood, Color::kCodeKeyword, Color::kCodeType, Color::kCodeNumber,
-          Color::kCodeString, Color::kCodeComment, Color::kCodeName, Color::kAdded,
-          Color::kRemoved, Color::kRewritten, Color::kMoved, Color::kDeviceFallback,
-          Color::kBeyondBound}) {
+          Color::kCodeString, Color::kCodeComment, Color::kCodeName, Color::kAdded, Color::kRemoved,
+          Color::kRewritten, Color::kMoved, Color::kDeviceFallback, Color::kBeyondBound}) {
       for (Color ground : {Color::kPanel, Color::kCanvas}) {
         EXPECT_GE(Contrast(theme.Rgb(text), theme.Rgb(ground)), 4.5)
             << (dark ? "dark " : "light ") << NameOf(text);
+      }
+    }
+    // Of rows that are selected too.
+    for (Color text : {Color::kText, Color::kTextSecondary, Color::kAccent, Color::kWarning,
+                       Color::kGood, Color::kDeviceFallback, Color::kError}) {
+      for (Color ground : {Color::kRaised, Color::kSelected, Color::kHighlighted}) {
+        EXPECT_GE(Contrast(theme.Rgb(text), theme.Rgb(ground)), 4.5)
+            << (dark ? "dark " : "light ") << NameOf(text) << " on " << NameOf(ground);
       }
     }
     for (const std::vector<Color>& group : kGroups) {

@@ -477,6 +477,7 @@ TEST_F(TaskTest, T24WhatBecameOfIt) {
       },
       [&] {
         ClickOn("window", "Graph");
+        ClickOn("graph", "attention_block:57–60");
         ClickOn("graph", "gemm_fusion_dot.5");
       },
       [&] {

@@ -65,6 +65,14 @@ void ViewerTest::Start(const std::vector<std::string>& paths, const std::string&
   Settle();
 }
 
+void ViewerTest::ShowPictures() {
+  View& graph = *app().dock().Find("graph")->view;
+  std::string state = graph.State();
+  state.back() = '0';
+  graph.SetState(state);
+  Settle();
+}
+
 void ViewerTest::Stop() {
   if (application_ == nullptr) return;
   ImGuiTestEngine_Stop(engine_);

@@ -46,6 +46,8 @@ class ViewerTest : public ::testing::Test {
 
   Application& app() { return *application_; }
   Session& session() { return application_->session(); }
+  // Graph shows large programs as graphs too, not as rows.
+  void ShowPictures();
   // What a view shows as selected.
   std::string HighlightedItems(std::string_view view);
   // The instruction's name where one is selected, in the stage it is selected in.

@@ -9,6 +9,7 @@
 #include "core/base/counted.h"
 #include "core/debug/recompile/dump_recompilations.h"
 #include "core/dump/tensorflow_borders.h"
+#include "core/dump/tensorflow_verdict.h"
 #include "core/graph/count_text.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/facts/kernel_sheet.h"
@@ -500,7 +501,7 @@ std::string NothingMissingText(const dump::DumpModel& dump) {
 }
 
 std::string OutsideText(const dump::TensorFlowSummary& summary) {
-  const auto count = static_cast<int64_t>(summary.unclustered.size());
+  const auto count = std::ranges::count_if(summary.unclustered, dump::RunsOutside);
   if (count == 0) return {};
   return CountedText(count, "TensorFlow node runs", "TensorFlow nodes run") +
          " outside all clusters";
@@ -509,6 +510,7 @@ std::string OutsideText(const dump::TensorFlowSummary& summary) {
 std::vector<OutsideNodes> OutsideTable(const dump::TensorFlowSummary& summary) {
   std::map<std::pair<std::string_view, std::string_view>, OutsideNodes> groups;
   for (const dump::TensorFlowNode& node : summary.unclustered) {
+    if (!dump::RunsOutside(node)) continue;
     OutsideNodes& row = groups[{node.reason, node.op}];
     row.reason = node.reason;
     row.op = node.op;

@@ -109,6 +109,7 @@ class Application {
   void DrawToolbar(Frame& frame);
   void DrawScreenTabs(Frame& frame);
   void DrawCrumbs(Frame& frame, float right);
+  void DrawStages(const dump::ModuleEntry& module, const Selection& now);
   void DrawStatusBar(Frame& frame);
   void DrawMessages(Frame& frame);
   void DrawNews(Frame& frame);

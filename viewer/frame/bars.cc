@@ -105,7 +105,9 @@ void Application::DrawCrumbs(Frame& frame, float right) {
   std::vector<Crumb> crumbs = Breadcrumbs(*dump, now, module);
   if (crumbs.empty()) crumbs.push_back({session_.document.path(), {}});
   // What is too long is cut, the longest first; where that is not enough only the end is shown.
-  const float room = right - ImGui::GetCursorPosX() - 8 * frame.scale;
+  const bool has_stages = now.module >= 0 && now.module < std::ssize(dump->modules());
+  const float room =
+      right - ImGui::GetCursorPosX() - 8 * frame.scale - (has_stages ? ImGui::GetFrameHeight() : 0);
   const float between = 4 * frame.scale + ImGui::CalcTextSize("/").x;
   const auto width = [&](size_t most) {
     float sum = 0;
@@ -130,6 +132,22 @@ void Application::DrawCrumbs(Frame& frame, float right) {
     if (QuietButton(theme(), label.c_str(), false)) session_.navigation.Select(crumbs[i].selection);
     Help(SafeText(crumbs[i].text, 600));
   }
+  if (has_stages) DrawStages(dump->modules()[static_cast<size_t>(now.module)], now);
+}
+
+// The stages of the module in view, where the list of modules is not beside it.
+void Application::DrawStages(const dump::ModuleEntry& module, const Selection& now) {
+  ImGui::SameLine(0, 0);
+  if (ImGui::ArrowButton("##stages", ImGuiDir_Down)) ImGui::OpenPopup("##stages");
+  Help("another stage of this module");
+  if (!ImGui::BeginPopup("##stages")) return;
+  for (size_t k = 0; k < module.stages.size(); ++k) {
+    const auto stage = static_cast<int32_t>(k);
+    const std::string label = fmt::format("{}##{}", SafeText(module.stages[k].name, 100), k);
+    if (ImGui::Selectable(label.c_str(), now.stage == stage))
+      session_.navigation.Select(Selection::OfStage(now.module, stage));
+  }
+  ImGui::EndPopup();
 }
 
 void Application::DrawStatusBar(Frame& frame) {

@@ -18,8 +18,12 @@ std::string WindowName(const ViewRow& row, std::string_view screen) {
 // Tabs that come back are made one after another, and each new one would be in front.
 constexpr int kFramesOfTabs = 3;
 
-// The share of a screen's width for its left area: modules are names, passes have figures too.
-float LeftShare(std::string_view screen) { return screen == "passes" ? 0.26f : 0.17f; }
+// The shares of a screen's width for the areas at its sides: graphs need all there is, modules are
+// names, passes have figures too.
+float LeftShare(std::string_view screen) {
+  return screen == "passes" ? 0.26f : screen == "graph" ? 0.12f : 0.17f;
+}
+float RightShare(std::string_view screen) { return screen == "graph" ? 0.2f : 0.25f; }
 
 }  // namespace
 
@@ -104,7 +108,8 @@ void Dock::BuildLayout(unsigned dock, float width, float height) {
   ImGuiID centre = dock, left = 0, right = 0, bottom = 0, middle = 0;
   if (has("left"))
     ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, LeftShare(screen_), &left, &centre);
-  if (has("right")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, 0.25f, &right, &centre);
+  if (has("right"))
+    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, RightShare(screen_), &right, &centre);
   if (has("bottom")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.36f, &bottom, &centre);
   if (has("middle")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.5f, &middle, &centre);
   for (const Panel& panel : panels_) {
@@ -180,11 +185,11 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
   if (front_frames_ == 0) wanted_front_.clear();
 }
 
-// An area at the right whose views have nothing to show gives its room to the others, unless
-// one of them is requested.
+// An area at the right, or beside the graphs, whose views have nothing to show gives its room to
+// the others, unless one of them is requested.
 bool Dock::IsHidden(const Frame& frame, const Panel& panel) const {
   const std::string_view area = AreaOn(*panel.row, screen_);
-  if (area != "right") return false;
+  if (area != "right" && !(area == "left" && screen_ == "graph")) return false;
   // Windows that are made later than the others would be in front of them whenever a popup closes.
   if (ImGui::FindWindowByName(WindowName(*panel.row, screen_).c_str()) == nullptr) return false;
   return std::ranges::none_of(panels_, [&](const Panel& other) {

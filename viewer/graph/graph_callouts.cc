@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kMaxTags = 200;
 constexpr size_t kMaxNamed = 300;  // boxes that a name is tried for
 constexpr size_t kNameColumns = 16;
-constexpr float kNameFont = 9;
-constexpr float kReadableHeight = 9;  // of a box, in logical pixels
+constexpr float kNameFont = 11;
+constexpr float kReadableHeight = 14;  // of a box, in logical pixels
 
 }  // namespace
 
@@ -135,11 +135,19 @@ void GraphPainter::PaintTransfer(uint32_t index) {
                         transfer->bytes < 0 ? "size unknown" : graph::BytesText(transfer->bytes));
   }
   if (text.empty()) return;
-  const float font = std::round(std::max(10 * frame_.scale, 11 * zoom_));
-  // Above the box, where its right end is: labels of jumps begin at the left.
-  const ImVec2 corner = ToScreen(box.x + box.width, box.y);
+  const float font = std::round(std::max(kNameFont * frame_.scale, 11 * zoom_));
+  // Above the box, where its right end is, as labels of jumps begin at the left; else beside it.
+  const ImVec2 low = ToScreen(box.x, box.y), high = ToScreen(box.x + box.width, box.y + box.height);
   const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
-  PaintTagIfFree(text, {corner.x - width, corner.y - font - 4 * frame_.scale}, font,
+  const float gap = 4 * frame_.scale, middle = (low.y + high.y - font) / 2;
+  const ImVec2 places[] = {{high.x - width, low.y - font - gap},
+                           {high.x + gap, middle},
+                           {low.x - width - gap, middle},
+                           {high.x - width, high.y + gap}};
+  const auto free = std::ranges::find_if(places, [&](ImVec2 at) {
+    return !CoversBox({at.x - 3, at.y - 1, at.x + width + 3, at.y + font + 3}, graph::NodeId());
+  });
+  PaintTagIfFree(text, free == std::end(places) ? places[0] : *free, font,
                  frame_.theme[Color::kDeviceFallback]);
 }
 

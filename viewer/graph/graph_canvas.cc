@@ -17,12 +17,23 @@ using graph::NodeId;
 using graph::Picture;
 
 constexpr float kMinZoom = 0.002f, kMaxZoom = 4, kReadableZoom = 0.8f;
+// What a picture is fitted with: 16 pixels for a box of one line, up to 35 with room for a second.
+constexpr float kMinFit = 0.75f, kMaxFit = 1.6f, kMinStretch = 0.5f, kMaxStretch = 4;
+constexpr float kMargin = 12;
 constexpr float kMinimapWidth = 150, kMinimapHeight = 110;
 constexpr size_t kMinimapBoxes = 3000;
 
 }  // namespace
 
-void GraphCanvas::Fit(const Picture& picture) { FitArea({0, 0, picture.width, picture.height}); }
+void GraphCanvas::Fit(const Picture& picture) {
+  if (!fills_width) return FitArea({0, 0, picture.width, picture.height});
+  if (picture.width <= 0 || picture.height <= 0) return;
+  zoom = std::clamp((height_ - 2 * kMargin) / picture.height, kMinFit, kMaxFit);
+  stretch = std::clamp((width_ - 2 * kMargin) / (picture.width * zoom), kMinStretch, kMaxStretch);
+  x = picture.width / 2;
+  // Of one that is too high the top.
+  y = std::min(picture.height / 2, (height_ / 2 - kMargin) / zoom);
+}
 
 void GraphCanvas::FitArea(const graph::Area& area) {
   const float wide = area.right - area.left, tall = area.bottom - area.top;
@@ -38,8 +49,15 @@ void GraphCanvas::Center(const Box& box) {
   zoom = std::clamp(zoom, kReadableZoom, kMaxZoom);
 }
 
+void GraphCanvas::Bring(const Box& box) {
+  const float half = width_ / 2 / zoom / stretch;
+  const bool is_across = box.x >= x - half && box.x + box.width <= x + half;
+  if (!fills_width || !is_across) return Center(box);
+  y = box.y + std::min(box.height / 2, height_ / zoom / 3);
+}
+
 bool GraphCanvas::Shows(const Box& box) const {
-  const float half_width = width_ / 2 / zoom, half_height = height_ / 2 / zoom;
+  const float half_width = width_ / 2 / zoom / stretch, half_height = height_ / 2 / zoom;
   const float dx = std::abs(box.x + box.width / 2 - x) + std::min(box.width / 2, half_width * 0.8f);
   const float dy =
       std::abs(box.y + box.height / 2 - y) + std::min(box.height / 2, half_height * 0.8f);
@@ -226,7 +244,7 @@ CanvasEvents GraphCanvas::Draw(Frame& frame, const char* id, ImVec2 size, const 
 void GraphCanvas::DrawMinimap(Frame& frame, const CanvasScene& scene, CanvasEvents& events) {
   const Picture& picture = *scene.picture;
   // Needed only where not all can be seen.
-  if (picture.width * zoom <= width_ && picture.height * zoom <= height_) return;
+  if (picture.width * zoom * stretch <= width_ + 1 && picture.height * zoom <= height_) return;
   const float most_width = std::min(kMinimapWidth, width_ * 0.34f) * scale_;
   const float most_height = std::min(kMinimapHeight, height_ * 0.25f) * scale_;
   const float ratio = std::min(most_width / picture.width, most_height / picture.height);
@@ -248,9 +266,9 @@ void GraphCanvas::DrawMinimap(Frame& frame, const CanvasScene& scene, CanvasEven
                    std::max(a.y + (box.y + box.height) * ry, p.y + 1));
     list.AddRectFilled(p, q, box.open ? frame.theme.With(Color::kLine, 0.5f) : styles_[k].color);
   }
-  const ImVec2 p(std::clamp(a.x + (x - width_ / 2 / zoom) * rx, a.x, b.x),
+  const ImVec2 p(std::clamp(a.x + (x - width_ / 2 / zoom / stretch) * rx, a.x, b.x),
                  std::clamp(a.y + (y - height_ / 2 / zoom) * ry, a.y, b.y));
-  const ImVec2 q(std::clamp(a.x + (x + width_ / 2 / zoom) * rx, p.x + 2, b.x + 2),
+  const ImVec2 q(std::clamp(a.x + (x + width_ / 2 / zoom / stretch) * rx, p.x + 2, b.x + 2),
                  std::clamp(a.y + (y + height_ / 2 / zoom) * ry, p.y + 2, b.y + 2));
   list.AddRect(p, q, frame.theme[Color::kAccent], 0, 1.5f * scale_);
   const ImVec2 mouse = ImGui::GetIO().MousePos;

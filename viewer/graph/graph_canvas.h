@@ -100,14 +100,20 @@ class GraphCanvas {
   float x = 0, y = 0, zoom = 1;
   // The horizontal zoom is this many times the vertical one.
   float stretch = 1;
+  // Pictures of panes are stretched to their width; others keep their proportions.
+  bool fills_width = false;
 
   // Draws into the rest of the current window and handles the pointer.
   CanvasEvents Draw(Frame& frame, const char* id, ImVec2 size, const CanvasScene& scene,
                     bool minimap);
+  // All of the picture in the width of the canvas; in its height as far as text can be read then,
+  // else from its top.
   void Fit(const graph::Picture& picture);
   // Brings that part of a picture into view, no larger than it is.
   void FitArea(const graph::Area& area);
   void Center(const graph::Box& box);
+  // The same without leaving columns that are in view.
+  void Bring(const graph::Box& box);
   // True if a good part of the box is on the canvas as it was last drawn.
   bool Shows(const graph::Box& box) const;
   void Zoom(float factor);

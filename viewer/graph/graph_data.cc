@@ -19,6 +19,13 @@ namespace hloscope::viewer {
 using graph::NodeId;
 using hlo::InstructionId;
 
+namespace {
+
+// As many boxes as can be read in a pane without scrolling far.
+constexpr graph::TreeOptions kGroups = {.flat_limit = GraphData::kMaxBoxes, .most_children = 48};
+
+}  // namespace
+
 std::span<const ColorModeRow> ColorModeRows() {
   static constexpr ColorModeRow kRows[] = {
 #define COLOR_MODE(name, id, title) {ColorMode::name, id, title},
@@ -49,6 +56,13 @@ const KernelColorCounts& GraphData::KernelColorsOf(NodeId group) const {
       [](const KernelColorCounts& inside, KernelColorCounts& sum) {
         for (size_t k = 0; k < sum.size(); ++k) sum[k] += inside[k];
       });
+}
+
+bool GraphData::is_large() const {
+  uint32_t sum = 0;
+  for (NodeId child : graph.tree().children(graph.tree().root()))
+    sum += graph.tree()[child].instructions;
+  return sum > kMaxBoxes;
 }
 
 NodeId GraphData::NodeOf(InstructionId id, bool reveal) const {
@@ -147,7 +161,7 @@ GraphData::GraphData(std::shared_ptr<const hlo::Module> of, analysis::Placement 
 
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
-    const std::function<analysis::Placement()>& place, float proportion) {
+    const std::function<analysis::Placement()>& place, float width) {
   std::vector<InstructionId> members;
   if (part.kind == GraphPart::Kind::kAround)
     members = hlo::Neighbourhood(*module, part.from, part.radius);
@@ -167,7 +181,7 @@ Result<std::shared_ptr<const GraphData>> MakeGraphData(
   std::optional<graph::FoldableGraph> graph;
   HLOSCOPE_TRY(ParallelFor(2, 2, [&](int64_t half) {
     if (half == 0) {
-      graph.emplace(graph::Tree(module, computation, {}, members), graph::ForPane(proportion));
+      graph.emplace(graph::Tree(module, computation, kGroups, members), graph::ForPane(width));
       graph->picture();
     } else {
       placement = place();

@@ -61,6 +61,8 @@ using KernelColorCounts = std::array<uint32_t, graph::kCollectiveColor + 1>;
 
 // Made in the background; the graph inside is then folded by the one view that asked.
 struct GraphData {
+  // A graph of more says nothing: rows and groups do.
+  static constexpr uint32_t kMaxBoxes = 60;
   std::shared_ptr<const hlo::Module> module;
   analysis::Placement placement;
   std::shared_ptr<const StageKernels> kernels;
@@ -73,6 +75,8 @@ struct GraphData {
             std::shared_ptr<const StageKernels> made_kernels, graph::FoldableGraph made);
   GraphData(const GraphData&) = delete;
   GraphData& operator=(const GraphData&) = delete;
+  // More instructions than kMaxBoxes, inside groups too.
+  bool is_large() const;
   // The node that stands for an instruction of any computation; `reveal` opens all around it first.
   graph::NodeId NodeOf(hlo::InstructionId id, bool reveal) const;
   // The nodes that stand for many, in program order; each group is inspected once.
@@ -91,11 +95,11 @@ struct GraphKey {
   auto operator<=>(const GraphKey&) const = default;
 };
 
-// `place` finds where instructions run, on a thread of its own during the layout; `proportion` is
-// width by height of the pane that it is made for.
+// `place` finds where instructions run, on a thread of its own during the layout; `width` is
+// that of the pane, in logical pixels.
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
-    const std::function<analysis::Placement()>& place, float proportion = 1);
+    const std::function<analysis::Placement()>& place, float width = 400);
 
 // Instructions whose name or opcode has the text, in any case; in program order.
 struct GraphHits {

@@ -71,7 +71,7 @@ std::string GraphPane::Arrangement() const {
     std::ranges::sort(open);
     open_text_ = fmt::format("{}", fmt::join(open, " "));
   }
-  return fmt::format("{} {} {} {} {} {} {} {}", graph_, data_->graph.proportion(), canvas_.x,
+  return fmt::format("{} {} {} {} {} {} {} {}", graph_, data_->graph.row_width(), canvas_.x,
                      canvas_.y, canvas_.zoom, lanes_canvas_.y, lanes_canvas_.zoom, open_text_);
 }
 
@@ -79,9 +79,9 @@ void GraphPane::SetArrangement(std::string_view text) {
   if (data_ == nullptr) return;
   std::istringstream in{std::string(text)};
   uint64_t graph = 0;
-  float proportion = 0;
+  float row_width = 0;
   std::array<float, 5> camera = {};
-  in >> graph >> proportion;
+  in >> graph >> row_width;
   for (float& value : camera) in >> value;
   if (!in || graph != graph_) return;
   std::vector<bool> wanted(data_->graph.tree().size());
@@ -98,7 +98,7 @@ void GraphPane::SetArrangement(std::string_view text) {
   }
   if (focus_.valid()) focus_ = data_->graph.Visible(focus_);
   // Of another layout only what was open is the same.
-  if (proportion != data_->graph.proportion()) return canvas_.Fit(data_->graph.picture());
+  if (row_width != data_->graph.row_width()) return canvas_.Fit(data_->graph.picture());
   follows_size_ = false;
   canvas_.x = camera[0];
   canvas_.y = camera[1];

@@ -16,6 +16,7 @@
 namespace hloscope::viewer {
 namespace {
 
+constexpr std::ptrdiff_t kMaxEntries = 10;
 constexpr size_t kBars = 6;
 constexpr float kCardWidth = 250, kMinCardRoom = 300, kBarsFrom = 130, kCardPadding = 8;
 constexpr float kOutlineWidth = 2.2f;  // of an outline, in widths of a filled square
@@ -54,6 +55,28 @@ float LegendHeight(Frame& frame, const std::vector<LegendEntry>& legend) {
                                  [](const LegendEntry&, bool) {});
   return static_cast<float>(lines) * (ImGui::GetTextLineHeight() + 2 * frame.scale) +
          6 * frame.scale;
+}
+
+void AddPlaces(const Theme& theme, const analysis::Placement& placement,
+               std::vector<LegendEntry>& legend) {
+  using analysis::Place;
+  auto named = std::ranges::count_if(legend, [](const LegendEntry& e) { return !e.text.empty(); });
+  const auto is_said = [&](std::string_view text) {
+    return std::ranges::find(legend, text, &LegendEntry::text) != legend.end();
+  };
+  for (size_t k = 0; k < placement.counts.size(); ++k) {
+    const auto place = static_cast<Place>(k);
+    const graph::PlaceLook& look = graph::LookOf(place);
+    // Plain boxes need no word.
+    const bool is_plain = place == Place::kUndecided || place == Place::kDeviceKernel ||
+                          place == Place::kInKernel || place == Place::kNoCode;
+    const bool is_between = place == Place::kCollective && is_said("between devices");
+    if (placement.counts[k] == 0 || is_plain || is_between || is_said(look.text) ||
+        named >= kMaxEntries)
+      continue;
+    ++named;
+    legend.push_back({PlaceColor(theme, place), std::string(look.text), look.outline});
+  }
 }
 
 void DrawLegend(Frame& frame, const std::vector<LegendEntry>& legend) {

@@ -17,6 +17,10 @@ inline constexpr float kMinHeightWithLegend = 240;  // of the view, in logical p
 
 // 0 where there is hardly room for the pictures themselves.
 float LegendHeight(Frame& frame, const std::vector<LegendEntry>& legend);
+// Outlines of places that occur and say more than the colours before them; no more entries than can
+// be taken in.
+void AddPlaces(const Theme& theme, const analysis::Placement& placement,
+               std::vector<LegendEntry>& legend);
 void DrawLegend(Frame& frame, const std::vector<LegendEntry>& legend);
 
 // What is in the group that is selected, on a card.

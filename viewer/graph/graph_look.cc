@@ -24,7 +24,7 @@ void ToggleButton(const char* label, bool& value, const char* help) {
 std::string GraphLook::Text() const {
   return fmt::format("{} {} {} {}{}{} {}", static_cast<int>(mode), linked ? 1 : 0, minimap ? 1 : 0,
                      shown[kSource] ? 1 : 0, shown[kFusions] ? 1 : 0, shown[kDevices] ? 1 : 0,
-                     caption ? 1 : 0);
+                     contents ? 1 : 0);
 }
 
 void GraphLook::SetText(std::string_view text) {
@@ -35,7 +35,7 @@ void GraphLook::SetText(std::string_view text) {
   linked = text[2] == '1';
   minimap = text[4] == '1';
   for (size_t k = 0; k < kShownCount; ++k) shown[k] = text[6 + k] == '1';
-  caption = text[10] == '1';
+  contents = text[10] == '1';
   if (std::ranges::count(shown, true) == 0) shown[kFusions] = true;
 }
 
@@ -64,20 +64,32 @@ bool GraphLook::Run(Command command) {
     case Command::kGraphLink:
       linked = !linked;
       return true;
+    case Command::kGraphContents:
+      contents = !contents;
+      return true;
     case Command::kGraphMinimap:
       minimap = !minimap;
       return true;
     case Command::kGraphSource:
+      Toggle(kSource);
+      return true;
     case Command::kGraphFusions:
+      Toggle(kFusions);
+      return true;
     case Command::kGraphDevices:
-      Toggle(static_cast<size_t>(command) - static_cast<size_t>(Command::kGraphSource));
+      Toggle(kDevices);
       return true;
     default:
       return false;
   }
 }
 
-void DrawLookBar(Frame& frame, GraphLook& look, bool has_source) {
+void DrawLookBar(Frame& frame, GraphLook& look, bool has_source, bool is_large, bool shows_rows) {
+  if (is_large) {
+    ToggleButton("Contents", look.contents, "the program as rows, or as graphs\n4");
+    if (shows_rows) return;
+    SameLineIfRoom(ButtonWidth(kGraphTitles[0]));
+  }
   const size_t first = has_source ? kSource : kFusions;
   for (size_t k = first; k < kShownCount; ++k) {
     if (k > first) SameLineIfRoom(ButtonWidth(kGraphTitles[k]));

@@ -21,9 +21,9 @@ inline constexpr std::array<const char*, kShownCount> kGraphTitles = {
 struct GraphLook {
   ColorMode mode = ColorMode::kKernel;
   bool linked = true, minimap = true;
-  bool caption = true;  // the line that says how to read the pictures
+  bool contents = true;  // large programs as rows
   std::array<bool, kShownCount> shown = {true, true, true};
-  std::array<float, kShownCount> share = {1, 1, 0.9f};  // of the width
+  std::array<float, kShownCount> share = {1, 0.9f, 0.75f};  // of the width
 
   // For the next start; what cannot be read is ignored.
   std::string Text() const;
@@ -38,7 +38,7 @@ struct GraphLook {
   bool Run(Command command);
 };
 
-// The buttons for all that.
-void DrawLookBar(Frame& frame, GraphLook& look, bool has_source);
+// The buttons for all that; where rows are shown only what concerns them.
+void DrawLookBar(Frame& frame, GraphLook& look, bool has_source, bool is_large, bool shows_rows);
 
 }  // namespace hloscope::viewer

@@ -19,12 +19,13 @@ using graph::Outline;
 
 // Heights of a node in logical pixels from which on both lines of text, one line, outlines and
 // areas are drawn.
-constexpr float kTwoLinesHeight = 34, kTextHeight = 9, kOutlineHeight = 6, kFlatHeight = 2;
+constexpr float kTwoLinesHeight = 34, kTextHeight = 14, kOutlineHeight = 6, kFlatHeight = 2;
+// Sizes of text in logical pixels, and of one line of text the share of its box.
+constexpr float kMinFont = 11, kMaxFont = 15, kFontOfBox = 0.55f;
 constexpr float kShapeZoom = 0.9f;  // from which on wires say what shape they carry
 constexpr float kChipZoom = 0.45f;  // from which on labels of jumps fit between rows
-constexpr float kMinFont = 9;
-constexpr float kHullPadding = 8;  // in the picture
-constexpr uint32_t kWireStep = 8;  // of the wires that are drawn where nodes are dots
+constexpr float kHullPadding = 8;   // in the picture
+constexpr uint32_t kWireStep = 8;   // of the wires that are drawn where nodes are dots
 
 ImU32 Blend(ImU32 color, float alpha) {
   return (color & 0x00ffffffu) | (static_cast<ImU32>(alpha * 255) << 24);
@@ -60,7 +61,7 @@ void DashLine(ImDrawList& list, ImVec2 a, ImVec2 b, ImU32 color, float width, fl
 }  // namespace
 
 GraphPainter::Detail GraphPainter::DetailNow() const {
-  const float height = graph::kNodeHeight * zoom_ / frame_.scale;
+  const float height = scene_.picture->node_height * zoom_ / frame_.scale;
   if (height >= kTextHeight) return Detail::kFull;
   if (height >= kOutlineHeight) return Detail::kNoText;
   return height >= kFlatHeight ? Detail::kFlat : Detail::kDots;
@@ -83,13 +84,20 @@ void GraphPainter::Paint(NodeId hovered) {
   // Where many lie in one pixel, a part of them looks the same.
   const size_t step = detail == Detail::kDots ? boxes.size() / 60000 + 1 : 1;
   for (size_t k = 0; k < boxes.size(); k += step) PaintBox(boxes[k], detail);
-  const float font = std::max(9.0f * frame_.scale, graph::kSubtitleSize * zoom_);
+  const float font = std::round(
+      std::clamp(graph::kSubtitleSize * zoom_, kMinFont * frame_.scale, kMaxFont * frame_.scale));
   for (uint32_t k : frames) PaintFrameTitle(k, font);
   // What is shown, and what moves between host and device, is said at every zoom.
   PaintCallouts();
   for (size_t k = 0; k < boxes.size(); k += step) PaintTransfer(boxes[k]);
   if (zoom_ >= kChipZoom * frame_.scale) {
-    for (uint32_t k : boxes) PaintChips(k);
+    // Between rows of boxes with one line there is none.
+    const bool has_room = scene_.picture->node_height >= graph::kNodeHeight;
+    for (uint32_t k : boxes) {
+      if (has_room || scene_.picture->boxes[k].node == hovered ||
+          scene_.picture->boxes[k].node == scene_.selected)
+        PaintChips(k);
+    }
   }
   if (detail != Detail::kFull) PaintNames(boxes);
 }
@@ -109,7 +117,7 @@ void GraphPainter::PaintHulls(const std::vector<uint32_t>& boxes) {
     const auto end = scene_.picture->box_of_node.end();
     if (from == end || to == end) return;
     const BoxStyle& style = styles_[from->second];
-    if (style.hull == 0 || style.kernel != styles_[to->second].kernel || Turns(wire)) return;
+    if (style.hull == 0 || style.kernel != styles_[to->second].kernel) return;
     PaintWire(wire, soft(style), 2.2f * grow, true);
   });
   for (uint32_t k : boxes) {
@@ -120,15 +128,6 @@ void GraphPainter::PaintHulls(const std::vector<uint32_t>& boxes) {
     list_.AddRectFilled({a.x - grow, a.y - grow}, {b.x + grow, b.y + grow}, soft(style),
                         1.3f * grow);
   }
-}
-
-// True for a wire that goes on in the next column: as a band it would be louder than what it joins.
-bool GraphPainter::Turns(const graph::Wire& wire) const {
-  for (uint32_t k = 1; k < wire.point_count; ++k) {
-    const graph::Point* p = &scene_.picture->points[wire.first_point + k];
-    if (p[0].y + 1 < p[-1].y && !wire.reversed) return true;
-  }
-  return false;
 }
 
 bool GraphPainter::Moves(const graph::Wire& wire) const {
@@ -308,7 +307,7 @@ void GraphPainter::PaintBox(uint32_t index, Detail detail) {
 // What a pass did, for readers who do not see the colours: above the box, at its right end.
 void GraphPainter::PaintSign(uint32_t index, ImVec2 a, ImVec2 b) {
   const BoxStyle& style = styles_[index];
-  const float font = std::round(std::clamp(13 * zoom_, 9 * frame_.scale, 15 * frame_.scale));
+  const float font = std::round(std::clamp(13 * zoom_, kMinFont * frame_.scale, 15 * frame_.scale));
   if (style.sign.empty() || b.x - a.x < 2 * font) return;
   const float middle = b.x - font, half = font * 0.62f;
   list_.AddRectFilled({middle - half, a.y - half}, {middle + half, a.y + half}, style.color, 3);
@@ -334,21 +333,30 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   const float height = b.y - a.y;
   const Color color = styles_[index].is_quiet ? Color::kTextSecondary : Color::kText;
   if (height < kTwoLinesHeight * frame_.scale) {
-    const float font = std::floor(std::max(graph::kTitleSize * zoom_, kMinFont * frame_.scale));
+    // As large as its box has room for.
+    const float room = b.x - 2 * zoom_ - left;
+    const auto columns = static_cast<float>(std::max<size_t>(graph::Columns(text.title), 1));
+    const float fits =
+        std::min(kFontOfBox * height, room / ((columns + 0.2f) * graph::kCharacterWidth));
+    const float font =
+        std::floor(std::clamp(fits, kMinFont * frame_.scale, kMaxFont * frame_.scale));
     const std::string name = scene_.TitleWithin(box.node, text, ColumnsWithin(font, left, b.x));
     list_.AddText(frame_.mono, font, {left, (a.y + b.y - font) / 2 - frame_.scale},
                   frame_.theme[color], name.c_str());
     return;
   }
-  const float title = std::round(graph::kTitleSize * zoom_);
-  const float subtitle = std::round(graph::kSubtitleSize * zoom_);
+  const float lines = height / graph::kNodeHeight;  // zoom of a box of two lines
+  const float title = std::round(std::max(graph::kTitleSize * lines, kMinFont * frame_.scale));
+  const float subtitle =
+      std::round(std::max(graph::kSubtitleSize * lines, kMinFont * frame_.scale));
   const std::string name = scene_.TitleWithin(box.node, text, ColumnsWithin(title, left, b.x));
-  list_.AddText(frame_.mono, title, {left, a.y + 5 * zoom_}, frame_.theme[color], name.c_str());
-  // Boxes of the devices may be narrower than their texts, which are cut in the middle then.
+  list_.AddText(frame_.mono, title, {left, a.y + 5 * lines}, frame_.theme[color], name.c_str());
+  // Boxes of the devices may be narrower than their texts.
   const size_t columns = ColumnsWithin(subtitle, left, b.x);
   if (columns < kMinColumns && columns < graph::Columns(text.subtitle)) return;
-  list_.AddText(frame_.mono, subtitle, {left, a.y + 24 * zoom_},
-                frame_.theme[Color::kTextSecondary], graph::Elide(text.subtitle, columns).c_str());
+  list_.AddText(frame_.mono, subtitle, {left, a.y + 24 * lines},
+                frame_.theme[Color::kTextSecondary],
+                graph::ElideEnd(text.subtitle, columns).c_str());
 }
 
 // What a wire carries, in its middle, where there is room for it.
@@ -362,12 +370,13 @@ void GraphPainter::PaintShape(const graph::Wire& wire) {
   const graph::Point p = scene_.picture->points[wire.first_point];
   const graph::Point q = scene_.picture->points[wire.first_point + 1];
   const ImVec2 a = ToScreen(p.x, p.y), b = ToScreen(q.x, q.y);
-  const float font = std::round(10 * frame_.scale);
+  const float font = std::round(kMinFont * frame_.scale);
   if (b.y - a.y < 2 * font) return;
   const std::string text = graph::Elide(ToString(shape, false), 24);
   const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
-  PaintTag(text, {(a.x + b.x - width) / 2, (a.y + b.y - font) / 2}, font,
-           frame_.theme[Color::kTextSecondary]);
+  const ImVec2 at((a.x + b.x - width) / 2, (a.y + b.y - font) / 2);
+  if (CoversBox({at.x - 3, at.y - 1, at.x + width + 3, at.y + font + 3}, NodeId())) return;
+  PaintTag(text, at, font, frame_.theme[Color::kTextSecondary]);
 }
 
 void GraphPainter::PaintRing(ImVec2 a, ImVec2 b, uint32_t index) {
@@ -399,7 +408,7 @@ void GraphPainter::PaintChips(uint32_t index) {
 
 // "↓ add.5 +2": edges that are not drawn, and where they lead.
 void GraphPainter::PaintChip(const std::vector<NodeId>& others, ImVec2 at, float width, bool up) {
-  const float font = std::round(std::max(10 * zoom_, 9 * frame_.scale));
+  const float font = std::round(std::max(10 * zoom_, kMinFont * frame_.scale));
   const std::string more =
       others.size() > 1 ? fmt::format(" +{}", others.size() - 1) : std::string();
   const auto columns = static_cast<size_t>(width / (font * graph::kCharacterWidth));

@@ -69,7 +69,6 @@ class GraphPainter {
   void PaintChip(const std::vector<graph::NodeId>& others, ImVec2 at, float width, bool up);
   void PaintTransfer(uint32_t index);
   bool Moves(const graph::Wire& wire) const;
-  bool Turns(const graph::Wire& wire) const;
 
   struct Chip {
     ImVec2 a, b;

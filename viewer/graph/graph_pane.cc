@@ -33,15 +33,6 @@ using graph::NodeKind;
 constexpr size_t kMaxOpened = 2000;
 constexpr float kMinTitle = 0.75f;  // of the size of text
 
-// The proportion to lay out for in a pane of that size. Steps, and only where the pane is far from
-// the one before: resizing it a little moves nothing.
-float ProportionFor(float width, float height, float before) {
-  constexpr float kFar = 0.6f, kStepsPerDouble = 2;
-  const float is = std::log2(std::clamp(width / std::max(height, 1.0f), 0.2f, 5.0f));
-  if (before > 0 && std::abs(is - std::log2(before)) < kFar) return before;
-  return std::exp2(std::round(is * kStepsPerDouble) / kStepsPerDouble);
-}
-
 // The final stage runs as all of the dump says, others as the module itself shows.
 analysis::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int32_t stage,
                                 const hlo::Module& text) {
@@ -52,20 +43,20 @@ analysis::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int
 
 }  // namespace
 
-bool GraphPane::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part) {
+bool GraphPane::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part,
+                      float width) {
   context_ = &frame.context;
   const uint64_t generation = frame.context.document.generation();
   const GraphKey key{module, stage, part};
   if (key == key_ && generation == generation_ && data_ != nullptr) return true;
   const Pending<hlo::Module>& read = frame.context.data.Module(module, stage);
   if (!ShowPending(frame, read, "the module of this stage")) return false;
-  const ImVec2 room = ImGui::GetContentRegionAvail();
   const Pending<GraphData>& made = frame.context.cache.Get(
       key, "laying out the graph",
       [text = read.value, part, module, stage, dump = frame.context.document.dump().value,
-       proportion = ProportionFor(room.x, room.y - LaneTitleHeight(), 0)](TaskControl&) {
+       logical = width / frame.scale](TaskControl&) {
         return MakeGraphData(
-            text, part, [&] { return PlacementOf(*dump, module, stage, *text); }, proportion);
+            text, part, [&] { return PlacementOf(*dump, module, stage, *text); }, logical);
       });
   if (!ShowPending(frame, made, "the graph")) return false;
   const bool is_same = generation_ == generation && key_.module == module;
@@ -125,12 +116,7 @@ void GraphPane::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
       frame.context.document.dump()->modules()[static_cast<size_t>(module())];
   for (const dump::StageEntry& stage : entry.stages) names.push_back(SafeText(stage.name, 24));
   legend_ = colors_->Legend(names);
-  for (size_t k = 0; k < data_->placement.counts.size(); ++k) {
-    const auto place = static_cast<analysis::Place>(k);
-    if (data_->placement.counts[k] == 0 || place == analysis::Place::kUndecided) continue;
-    const graph::PlaceLook& look = graph::LookOf(place);
-    legend_.push_back({PlaceColor(frame.theme, place), std::string(look.text), look.outline});
-  }
+  AddPlaces(frame.theme, data_->placement, legend_);
   if (host_runs_ != nullptr) {
     constexpr analysis::Place kHost = analysis::Place::kHost;
     legend_.push_back({PlaceColor(frame.theme, kHost),
@@ -160,7 +146,10 @@ void GraphPane::Follow(Frame& frame) {
   focus_ = node;
   highlighted_.insert(node.index);
   const Box* box = data_->graph.picture().Find(node);
-  if (fitted_ && box != nullptr && !canvas_.Shows(*box)) Center(*box);
+  if (fitted_ && box != nullptr && !canvas_.Shows(*box)) {
+    follows_size_ = false;
+    canvas_.Bring(*box);
+  }
 }
 
 std::string GraphPane::Explain(NodeId id) const {
@@ -277,19 +266,21 @@ void GraphPane::Find(Frame& frame, const std::string& text) {
   found_.clear();
   // The box that stands for each: itself, its fusion, or the group it is in.
   if (hits != nullptr) data_->AddNodesOf(hits->instructions, found_);
+  hits_ = std::move(hits);
 }
 
-// Lays out again where the pane has become much wider or higher; what is selected, else what is in
-// the middle, stays where it is. Not while a border is being dragged.
-void GraphPane::KeepProportion(float width, float height) {
-  const float wanted = ProportionFor(width, height, data_->graph.proportion());
-  if (wanted == data_->graph.proportion() || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
+// Lays out again where the pane has become much wider or narrower; what is selected, else what is
+// in the middle, stays where it is. Not while a border is being dragged.
+void GraphPane::KeepWidth(float width) {
+  if (graph::ForPane(width).row_width == data_->graph.row_width() ||
+      ImGui::IsMouseDown(ImGuiMouseButton_Left))
+    return;
   NodeId kept = focus_;
   if (!kept.valid() || data_->graph.picture().Find(kept) == nullptr)
     kept = canvas_.NearestToMiddle(data_->graph.picture());
   const Box* found = kept.valid() ? data_->graph.picture().Find(kept) : nullptr;
   const Box before = found == nullptr ? Box() : *found;
-  data_->graph.SetProportion(wanted);
+  data_->graph.SetPaneWidth(width);
   fitted_size_ = {};
   if (const Box* after = found == nullptr ? nullptr : data_->graph.picture().Find(kept)) {
     canvas_.x += after->x - before.x;
@@ -299,7 +290,8 @@ void GraphPane::KeepProportion(float width, float height) {
 
 CanvasEvents GraphPane::Draw(Frame& frame, const char* id, float width, float height,
                              bool minimap) {
-  KeepProportion(width, height);
+  KeepWidth(width / frame.scale);
+  canvas_.fills_width = true;
   const graph::Picture& picture = data_->graph.picture();
   CanvasEvents events = canvas_.Draw(frame, id, {width, height}, SceneOf(picture), minimap);
   NoteHovered(events);
@@ -325,14 +317,18 @@ void GraphPane::DrawCard(Frame& frame, float width, float height) {
   DrawGroupCard(frame, tree, focus_, sums_, corner, {corner.x + width, corner.y + height});
 }
 
-float GraphPane::LaneTitleHeight() { return 2 * ImGui::GetTextLineHeight(); }
+float GraphPane::LaneTitleHeight() { return ImGui::GetTextLineHeight(); }
+
+void GraphPane::PlaceLanes() {
+  const graph::Picture& picture = data_->graph.picture();
+  const uint64_t version = data_->graph.version() * 1'000'003 + style_version_;
+  if (lanes_version_ == version) return;
+  lanes_version_ = version;
+  lanes_ = graph::PlaceInLanes(data_->graph.tree(), picture, data_->places);
+}
 
 CanvasEvents GraphPane::DrawLanes(Frame& frame, const char* id, float width, float height) {
-  const graph::Picture& picture = data_->graph.picture();
-  if (lanes_version_ != data_->graph.version() * 1'000'003 + style_version_) {
-    lanes_version_ = data_->graph.version() * 1'000'003 + style_version_;
-    lanes_ = graph::PlaceInLanes(data_->graph.tree(), picture, data_->places);
-  }
+  PlaceLanes();
   // All lanes are always in view: only the height is zoomed.
   lanes_canvas_.x = lanes_.picture.width / 2;
   lanes_canvas_.stretch =
@@ -388,12 +384,10 @@ std::string GraphPane::CountIn(const graph::LaneSpan& lane) const {
   return count;
 }
 
-// Two lines above the canvas: what each lane is; how many instructions run there, and of the host
-// how many bytes move.
+// Above the canvas: how many instructions run in each lane, and of the host how many bytes move.
 void GraphPane::DrawLaneTitles(Frame& frame, float width) const {
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const float zoom = lanes_canvas_.zoom * lanes_canvas_.stretch * frame.scale;
-  const float line = ImGui::GetTextLineHeight();
   const float tall = LaneTitleHeight();
   ImDrawList& list = *ImGui::GetWindowDrawList();
   for (const graph::LaneSpan& lane : lanes_.lanes) {
@@ -402,16 +396,14 @@ void GraphPane::DrawLaneTitles(Frame& frame, float width) const {
     const bool host = graph::IsHost(lane.lane);
     const std::string count = CountIn(lane);
     const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + tall);
-    const auto text = [&](ImFont* font, float y, uint32_t color, const std::string& what) {
-      // A title is a little smaller before it is cut.
-      const float size = ImGui::GetFontSize();
-      const float needs = font->CalcTextSizeA(size, FLT_MAX, 0, what.c_str()).x;
-      const float fits = std::clamp((clip.z - clip.x) / std::max(needs, 1.0f), kMinTitle, 1.0f);
-      list.AddText(font, size * fits, {left, y}, color, what.c_str(), nullptr, 0, &clip);
-    };
-    const uint32_t color = frame.theme[host ? Color::kDeviceFallback : Color::kTextSecondary];
-    text(host ? frame.strong : frame.font, corner.y, color, TitleOf(lane));
-    text(frame.strong, corner.y + line, host ? color : frame.theme[Color::kText], count);
+    // A title is a little smaller before it is cut.
+    const float size = ImGui::GetFontSize();
+    const std::string title = TitleOf(lane) + " " + count;
+    const float needs = frame.font->CalcTextSizeA(size, FLT_MAX, 0, title.c_str()).x;
+    const float fits = std::clamp((clip.z - clip.x) / std::max(needs, 1.0f), kMinTitle, 1.0f);
+    list.AddText(frame.font, size * fits, {left, corner.y},
+                 frame.theme[host ? Color::kDeviceFallback : Color::kText], title.c_str(), nullptr,
+                 0, &clip);
     if (ImGui::IsMouseHoveringRect({left, corner.y}, {right, corner.y + tall}))
       ImGui::SetTooltip("%s: %s", TitleOf(lane).c_str(), count.c_str());
   }

@@ -26,14 +26,17 @@ class GraphPane {
  public:
   // Takes the stage's graph from the context, which makes it in the background. False: it is not
   // there yet, and a sentence is shown instead.
-  bool Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part);
+  // `width` that the pane will have, in pixels.
+  bool Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part, float width);
   // Colours by `mode`; waits for origins where they are needed. `kernels` as far as it is known.
   void Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels);
   // Which nodes stand for the selection, after Ready.
   void Follow(Frame& frame);
   CanvasEvents Draw(Frame& frame, const char* id, float width, float height, bool minimap);
-  // The same graph by what executes it, in lanes with titles of two lines; after Paint.
+  // The same graph by what executes it, in lanes with titles; after Paint.
   CanvasEvents DrawLanes(Frame& frame, const char* id, float width, float height);
+  // The lanes as they are drawn and exported.
+  void PlaceLanes();
   // The height of those titles.
   static float LaneTitleHeight();
   // Opens or closes a node; what is at its upper left corner stays where it is.
@@ -77,6 +80,8 @@ class GraphPane {
   // Marks what a search found in the stage, as soon as the background has; empty: nothing.
   void Find(Frame& frame, const std::string& text);
   size_t found() const { return found_.size(); }
+  // Null: nothing is searched.
+  const std::shared_ptr<const GraphHits>& hits() const { return hits_; }
   // What a recorded run of this stage executed on the host; null: nothing known. After Paint.
   const HostRuns* host_runs() const { return host_runs_.get(); }
   int32_t module() const { return key_.module; }
@@ -88,7 +93,7 @@ class GraphPane {
 
  private:
   void DrawCard(Frame& frame, float width, float height);
-  void KeepProportion(float width, float height);
+  void KeepWidth(float width);
   void DrawLaneTitles(Frame& frame, float width) const;
   BoxStyle StyleOf(graph::NodeId id) const;
   CanvasScene SceneOf(const graph::Picture& picture) const;
@@ -133,6 +138,7 @@ class GraphPane {
   GraphHitsKey sought_key_;
   uint64_t sought_version_ = 0;
   std::unordered_set<uint32_t> found_;
+  std::shared_ptr<const GraphHits> hits_;
   graph::NodeId focus_;
   graph::NodeId chosen_;  // by the user in this picture, not by following the selection
   std::pair<uint64_t, uint32_t> summed_ = {0, 0};  // graph and group that sums_ are of

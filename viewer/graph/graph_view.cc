@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 
 #include "core/analysis/align/alignment.h"
 #include "core/graph/count_text.h"
+#include "viewer/graph/contents_pane.h"
 #include "viewer/graph/graph_kernels.h"
 #include "viewer/graph/graph_legend.h"
 #include "viewer/graph/graph_links.h"
@@ -46,7 +48,7 @@ class GraphView : public View {
     }
     if (module != module_ || stage != stage_ ||
         generation_ != frame.context.document.generation()) {
-      part_ = GraphPart();
+      ShowWhole();
       path_from_ = {};
     }
     generation_ = frame.context.document.generation();
@@ -57,8 +59,15 @@ class GraphView : public View {
     LookFirst(frame);
     shown_kernel_ = KernelInView(frame);
     DrawHeadline(frame);
-    DrawPanes(frame);
-    DrawRibbonOver(frame);
+    const float legend = LegendHeight(frame, Legend());
+    legend_shown_ = legend > 0;
+    if (!ReadyToDraw(frame)) return;
+    if (ShowsRows()) {
+      DrawRows(frame, ImGui::GetContentRegionAvail().y - legend);
+    } else {
+      DrawPanes(frame, legend);
+      DrawRibbonOver(frame);
+    }
     if (legend_shown_) DrawLegend(frame, Legend());
   }
 
@@ -66,6 +75,7 @@ class GraphView : public View {
     if (command == Command::kGraphHeat) return look_.Run(command);  // before it was drawn, too
     GraphPane& pane = Active();
     if (pane.data() == nullptr) return false;
+    if (ShowsRows() && RunOnRows(command, frame)) return true;
     switch (command) {
       case Command::kGraphUp:
       case Command::kGraphDown:
@@ -107,7 +117,7 @@ class GraphView : public View {
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     if (fusions_.data() == nullptr || fusions_.theme() == nullptr || format == ExportFormat::kPng)
       return View::Export(format, context);
-    if (format == ExportFormat::kCsv) return fusions_.Csv();
+    if (format == ExportFormat::kCsv) return ShowsRows() ? rows_.Csv() : fusions_.Csv();
     std::vector<graph::SvgPane> panes;
     for (size_t k : look_.ShownNow(HasSource())) {
       const GraphPane& pane = k == kSource ? source_ : fusions_;
@@ -131,6 +141,7 @@ class GraphView : public View {
       out += fmt::format("{}: {}\n", name, pane->data()->graph.tree().Title(pane->focus()));
     }
     if (fusions_.data() == nullptr) return out;
+    if (ShowsRows()) out += fmt::format("{} rows\n", rows_.rows());
     const graph::Picture& picture = fusions_.data()->graph.picture();
     const auto frames = std::ranges::count(picture.boxes, true, &Box::open);
     if (!sought_.empty()) out += fmt::format("found {}\n", fusions_.found());
@@ -167,7 +178,7 @@ class GraphView : public View {
     switch (command) {
       case Command::kGraphAround:
         if (part_.kind != GraphPart::Kind::kWhole) {
-          part_ = GraphPart();
+          ShowWhole();
         } else if (std::vector<hlo::InstructionId> all = fusions_.InstructionsAtFocus();
                    !all.empty()) {
           part_ = {.kind = GraphPart::Kind::kAround, .from = std::move(all), .to = {}, .radius = 2};
@@ -178,7 +189,7 @@ class GraphView : public View {
         return true;
       case Command::kGraphPaths:
         if (part_.kind != GraphPart::Kind::kWhole) {
-          part_ = GraphPart();
+          ShowWhole();
         } else if (!selected.valid()) {
           return true;
         } else if (!path_from_.valid() || path_from_ == selected) {
@@ -226,6 +237,10 @@ class GraphView : public View {
         pane.OpenAll();
         return true;
       case Command::kGraphCloseOuter: {
+        if (source_part_.kind != GraphPart::Kind::kWhole) {
+          ShowWhole();
+          return true;
+        }
         if (!pane.focus().valid()) return true;
         const NodeId outer = pane.data()->graph.tree()[pane.focus()].parent;
         if (outer.valid() && outer != pane.data()->graph.tree().root()) {
@@ -240,7 +255,7 @@ class GraphView : public View {
   }
 
   void DrawToolbar(Frame& frame) {
-    DrawLookBar(frame, look_, HasSource());
+    DrawLookBar(frame, look_, HasSource(), IsLarge(), ShowsRows());
     SameLineIfRoom(ButtonWidth("Whole graph"));
     if (part_.kind == GraphPart::Kind::kWhole) {
       if (ImGui::Button("Neighbours")) RunOnPart(Command::kGraphAround, frame);
@@ -250,7 +265,7 @@ class GraphView : public View {
         RunOnPart(Command::kGraphPaths, frame);
       Help(Command::kGraphPaths);
     } else {
-      if (ImGui::Button("Whole graph")) part_ = GraphPart();
+      if (ImGui::Button("Whole graph")) ShowWhole();
       Help("show the whole graph again");
     }
     SameLineIfRoom(160 * frame.scale);
@@ -271,6 +286,8 @@ class GraphView : public View {
     if (part_.kind == GraphPart::Kind::kAround)
       text = fmt::format("{} around {}", part_.radius,
                          SafeText(fusions_.data()->module->name(part_.from.front()), 40));
+    if (ShowsRows() && Program().hits() != nullptr)
+      text = fmt::format("{} found", CountText(std::ssize(Program().hits()->instructions)));
     if (path_from_.valid())
       text = "paths from " + SafeText(fusions_.data()->module->name(path_from_), 40);
     if (ImGui::CalcTextSize(text.c_str()).x < ImGui::GetContentRegionAvail().x) {
@@ -346,9 +363,10 @@ class GraphView : public View {
       return;
     }
     const SheetWords words = Words();
-    ImGui::PushFont(frame.strong, 17);
+    ImGui::PushFont(frame.strong, 0);
     const std::string text = words.headline + words.loud;
-    if (ImGui::CalcTextSize(text.c_str()).x > ImGui::GetContentRegionAvail().x) {
+    const float gap = 24 * frame.scale, needs = ImGui::CalcTextSize(text.c_str()).x;
+    if (needs > ImGui::GetContentRegionAvail().x) {
       FittedLabel(text);
     } else {
       Label(words.headline);
@@ -356,12 +374,13 @@ class GraphView : public View {
       Label(frame.theme, Color::kDeviceFallback, words.loud);
     }
     ImGui::PopFont();
-    if (shown_kernel_ != graph::kNoKernel) {
-      FittedLabel(words.shown);
-    } else {
-      Label(frame.theme, Color::kTextSecondary, words.shown);
-    }
-    if (look_.caption) DrawCaption(frame);
+    constexpr float kMinShown = 0.25f;  // of the width
+    if (ImGui::GetContentRegionAvail().x * (1 - kMinShown) > needs + gap) ImGui::SameLine(0, gap);
+    ImGui::PushStyleColor(
+        ImGuiCol_Text,
+        frame.theme[shown_kernel_ != graph::kNoKernel ? Color::kText : Color::kTextSecondary]);
+    FittedLabel(words.shown);
+    ImGui::PopStyleColor();
   }
 
   SheetWords Words() const {
@@ -379,24 +398,6 @@ class GraphView : public View {
     if (shown_kernel_ != graph::kNoKernel)
       words.shown = "Kernel: " + ShownText(*kernels_, sources_.get(), shown_kernel_);
     return words;
-  }
-
-  void DrawCaption(Frame& frame) {
-    constexpr const char* kHide = "Hide";
-    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    ImGui::AlignTextToFramePadding();
-    const float room = ImGui::GetContentRegionAvail().x - ButtonWidth(kHide) - 12 * frame.scale;
-    ImGui::BeginChild("##caption", {room, ImGui::GetFrameHeight()}, ImGuiChildFlags_None,
-                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-    ImGui::AlignTextToFramePadding();
-    FittedLabel(
-        "One colour per kernel, from what you wrote through fusion to where it runs. Orange: "
-        "host.");
-    ImGui::EndChild();
-    ImGui::PopStyleColor();
-    ImGui::SameLine();
-    if (ImGui::Button(kHide)) look_.caption = false;
-    Help("hide this line; Reset layout shows it again");
   }
 
   // From what you wrote through the kernel to its lane, over all three pictures.
@@ -424,9 +425,124 @@ class GraphView : public View {
     ImGui::SetCursorPos(cursor);
   }
 
-  void DrawPanes(Frame& frame) {
-    const float legend = LegendHeight(frame, Legend());
-    legend_shown_ = legend > 0;
+  // --- Rows
+  bool IsLarge() const {
+    return (HasSource() && source_.data() != nullptr && source_.data()->is_large()) ||
+           (fusions_.data() != nullptr && fusions_.data()->is_large());
+  }
+  bool ShowsRows() const {
+    return look_.contents && part_.kind == GraphPart::Kind::kWhole &&
+           source_part_.kind == GraphPart::Kind::kWhole && IsLarge();
+  }
+  void ShowWhole() { part_ = source_part_ = GraphPart(); }
+  // The program that the rows are of: what was written, as far as it is known.
+  GraphPane& Program() { return HasSource() ? source_ : fusions_; }
+
+  // Which of the two is shown depends on how large the graphs are.
+  bool ReadyToDraw(Frame& frame) {
+    const float width = ImGui::GetContentRegionAvail().x;
+    float total = 0;
+    for (size_t k : look_.ShownNow(HasSource())) total += look_.share[k];
+    return fusions_.Ready(frame, module_, stage_, part_, width * look_.share[kFusions] / total) &&
+           (!HasSource() ||
+            source_.Ready(frame, module_, 0, source_part_, width * look_.share[kSource] / total));
+  }
+
+  void Prepare(Frame& frame, GraphPane& pane, size_t which) {
+    pane.Paint(frame, look_.mode, PaintOf(which));
+    pane.Follow(frame);
+    pane.HighlightKernel(shown_kernel_);
+    pane.Find(frame, sought_);
+  }
+
+  void DrawRows(Frame& frame, float height) {
+    Prepare(frame, fusions_, kFusions);
+    fusions_.PlaceLanes();  // for exports
+    if (HasSource()) Prepare(frame, source_, kSource);
+    contents_ = nullptr;
+    if (overview_ != nullptr && overview_->compiled && (!HasSource() || sources_ != nullptr))
+      contents_ = ContentsOf(frame.context, module_, stage_, Program().data()->module, kernels_,
+                             HasSource() ? sources_ : nullptr);
+    const KernelPaint paint = PaintOf(HasSource() ? kSource : kFusions);
+    const ContentTitles titles{
+        HasSource() ? TitleOf(frame.context, kSource) : TitleOf(frame.context, kFusions),
+        HasSource() ? TitleOf(frame.context, kFusions) : "Kernels"};
+    Act(frame, rows_.Draw(frame, Program(), contents_, paint, shown_kernel_, titles, height));
+  }
+
+  void Act(Frame& frame, const ContentEvents& events) {
+    hovered_kernel_ = events.hovered_kernel;
+    if (events.kernel != graph::kNoKernel)
+      frame.context.navigation.Select(Selection::OfInstruction(
+          module_, stage_, kernels_->map.kernels[events.kernel].instruction));
+    if (events.chosen.valid()) Choose(frame, Program(), events.chosen, false);
+    if (events.drawn.valid()) DrawScope(events.drawn);
+  }
+
+  // The graphs of one scope: its operations, and the kernels that they became.
+  void DrawScope(NodeId scope) {
+    GraphPane& program = Program();
+    program.Focus(scope);
+    std::vector<hlo::InstructionId> inside = program.InstructionsAtFocus();
+    const graph::Node& node = program.data()->graph.tree()[scope];
+    if (node.kind == NodeKind::kInstruction) {
+      // What it calls.
+      inside.clear();
+      const auto called =
+          program.data()->module->CalledComputations((*program.data()->module)[node.instruction]);
+      if (called.empty()) return;
+      const hlo::Computation& body = (*program.data()->module)[called.back()];
+      for (uint32_t k = 0; k < body.instruction_count; ++k)
+        inside.emplace_back(body.first_instruction + k);
+    }
+    if (inside.empty()) return;
+    source_part_ = {.kind = GraphPart::Kind::kAround, .from = inside, .to = {}, .radius = 0};
+    part_ = source_part_;
+    if (!HasSource()) return;
+    // Kernels of one computation: that which has most of them.
+    std::map<uint32_t, std::vector<hlo::InstructionId>> by_computation;
+    std::set<uint32_t> kernels;
+    const KernelPaint paint = PaintOf(kSource);
+    for (hlo::InstructionId id : inside) {
+      const uint32_t kernel = paint.Of(id);
+      if (kernel == graph::kNoKernel || !kernels.insert(kernel).second) continue;
+      const hlo::InstructionId itself = kernels_->map.kernels[kernel].instruction;
+      by_computation[(*kernels_->module)[itself].computation.index].push_back(itself);
+    }
+    if (by_computation.empty()) {
+      part_ = GraphPart();
+      return;
+    }
+    part_.from = std::ranges::max_element(by_computation, {}, [](const auto& each) {
+                   return each.second.size();
+                 })->second;
+    std::ranges::sort(part_.from, {}, &hlo::InstructionId::index);
+  }
+
+  bool RunOnRows(Command command, Frame& frame) {
+    switch (command) {
+      case Command::kGraphUp:
+      case Command::kGraphDown:
+      case Command::kGraphLeft:
+      case Command::kGraphRight:
+      case Command::kGraphToggle:
+        Act(frame, rows_.Step(command));
+        return true;
+      case Command::kGraphCloseOuter:
+        Act(frame, rows_.Step(Command::kGraphLeft));
+        return true;
+      case Command::kGraphCloseAll:
+        rows_.CloseAll();
+        return true;
+      case Command::kGraphOpenAll:
+        rows_.OpenAll();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void DrawPanes(Frame& frame, float legend) {
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const std::vector<size_t> shown = look_.ShownNow(HasSource());
     const float gap = 4 * frame.scale;
@@ -474,13 +590,7 @@ class GraphView : public View {
     const bool roomy = ImGui::GetContentRegionAvail().y > kMinHeightWithLegend / 2 * frame.scale;
     if (roomy) FittedLabel(TitleOf(frame.context, which));
     GraphPane& pane = which == kSource ? source_ : fusions_;
-    // Devices show the graph of the fusions, which is made even where those are hidden.
-    const GraphPart part = which == kSource ? GraphPart() : part_;
-    if (!pane.Ready(frame, module_, which == kSource ? 0 : stage_, part)) return;
-    pane.Paint(frame, look_.mode, PaintOf(which));
-    pane.Follow(frame);
-    pane.HighlightKernel(shown_kernel_);
-    pane.Find(frame, sought_);
+    Prepare(frame, pane, which);
     const ImVec2 room = ImGui::GetContentRegionAvail();
     if (which == kDevices && !devices_linked_) {
       devices_linked_ = true;
@@ -509,14 +619,20 @@ class GraphView : public View {
     if (events.opened.valid()) pane.Toggle(events.opened);
   }
 
-  // Two lines: what is in the picture, and what a search found there.
+  // What is in the picture, and what a search found there.
   void DrawCounts(Frame& frame, GraphPane& pane, float height) const {
     const ImVec2 corner = ImGui::GetCursorPos();
     const auto& boxes = pane.picture().boxes;
     const auto open = std::ranges::count(boxes, true, &Box::open);
     const std::string all = graph::CountedText(boxes.size(), "box", "boxes");
-    FittedLabel(open == 0 ? all : fmt::format("{}, {} open", all, open));
-    if (!sought_.empty()) Label(frame.theme, Color::kAccent, fmt::format("{} found", pane.found()));
+    const std::string counts = open == 0 ? all : fmt::format("{}, {} open", all, open);
+    if (sought_.empty()) {
+      FittedLabel(counts);
+    } else {
+      Label(counts);
+      ImGui::SameLine();
+      Label(frame.theme, Color::kAccent, fmt::format("{} found", pane.found()));
+    }
     ImGui::SetCursorPos({corner.x, corner.y + height});
   }
 
@@ -560,13 +676,16 @@ class GraphView : public View {
   }
 
   const std::vector<LegendEntry>& Legend() const {
+    if (ShowsRows()) return rows_.legend();
     return fusions_.legend().empty() ? source_.legend() : fusions_.legend();
   }
 
   GraphPane source_, fusions_;
   uint64_t generation_ = 0;
   int32_t module_ = -1, stage_ = -1;
-  GraphPart part_;
+  GraphPart part_, source_part_;
+  ContentsPane rows_;
+  std::shared_ptr<const Contents> contents_;
   hlo::InstructionId path_from_;
   GraphLook look_;
   bool devices_linked_ = false, legend_shown_ = true;

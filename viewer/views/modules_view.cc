@@ -38,6 +38,11 @@ class ModulesView : public View {
     ImGui::EndChild();
   }
 
+  // What is above the panels names the only one.
+  bool IsEmpty(const Context& context) const override {
+    return context.document.dump().ready() && context.document.dump()->modules().size() == 1;
+  }
+
   bool Run(Command command, Frame& /*frame*/) override {
     if (command != Command::kFind) return false;
     focus_filter_ = true;

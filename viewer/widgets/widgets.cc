@@ -63,7 +63,12 @@ bool* IsRightColumn() {
 }  // namespace
 
 void Help(std::string_view text) {
-  if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) ShowTooltip(SafeLines(text));
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  // Who types in a field looks at the hits below it: only the pointer asks for help there.
+  if (ImGui::IsItemFocused() && ImGui::GetIO().WantTextInput &&
+      !ImGui::IsMouseHoveringRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax()))
+    return;
+  ShowTooltip(SafeLines(text));
 }
 
 void Help(Command command) {

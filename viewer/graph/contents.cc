@@ -1,0 +1,223 @@
+// Contents: kernels assigned to operations, and summed up by scope.
+#include "viewer/graph/contents.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/analysis/cost.h"
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/opcode_traits.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using hlo::ComputationId;
+using hlo::InstructionId;
+
+std::string_view OpNameOf(const hlo::Module& module, InstructionId id) {
+  const auto* metadata = module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
+  return metadata == nullptr || !metadata->op_name.valid() ? std::string_view()
+                                                           : module[metadata->op_name];
+}
+
+struct ContentsKey {
+  using Value = Contents;
+  int32_t module = -1, stage = -1;
+  bool has_times = false;
+  auto operator<=>(const ContentsKey&) const = default;
+};
+
+}  // namespace
+
+int64_t ContentSums::launches() const {
+  return std::accumulate(kernels.begin(), kernels.end(), int64_t{0});
+}
+double ContentSums::total() const { return std::accumulate(amount.begin(), amount.end(), 0.0); }
+
+ContentSums& ContentSums::operator+=(const ContentSums& other) {
+  if (kernel == graph::kNoKernel) kernel = other.kernel;
+  operations += other.operations;
+  numbers += other.numbers;
+  instructions += other.instructions;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    kernels[k] += other.kernels[k];
+    amount[k] += other.amount[k];
+  }
+  return *this;
+}
+
+Contents::Contents(std::shared_ptr<const hlo::Module> program,
+                   std::shared_ptr<const StageKernels> kernels, const SourceKernels* source,
+                   const KernelSheet* sheet)
+    : program_(std::move(program)), kernels_(std::move(kernels)), is_time_(sheet != nullptr) {
+  const auto& all = kernels_->map.kernels;
+  amount_.assign(all.size(), 0);
+  if (sheet != nullptr) {
+    for (const KernelRow& row : sheet->rows) {
+      if (!row.instruction.valid()) continue;
+      const uint32_t kernel = kernels_->map.kernel_of[row.instruction.index];
+      if (kernel != graph::kNoKernel) amount_[kernel] += static_cast<double>(row.self);
+    }
+  } else {
+    for (size_t k = 0; k < all.size(); ++k)
+      amount_[k] = analysis::CostOf(*kernels_->module, all[k].instruction).bytes;
+  }
+  Assign(source);
+  FindKinds();
+  const hlo::CallGraph& calls = hlo::CallGraphOf(*program_);
+  of_computation_.resize(program_->computations().size());
+  for (ComputationId c : calls.callees_first()) {
+    const hlo::Computation& computation = (*program_)[c];
+    for (uint32_t k = 0; k < computation.instruction_count; ++k)
+      Add(InstructionId(computation.first_instruction + k), of_computation_[c.index]);
+  }
+  whole_ = of_computation_[program_->entry_id().index];
+  for (uint32_t kernel : unassigned_) whole_ += SumsOfKernel(kernel);
+}
+
+void Contents::Assign(const SourceKernels* source) {
+  const auto& all = kernels_->map.kernels;
+  owner_.resize(all.size());
+  if (source == nullptr) {
+    for (size_t k = 0; k < all.size(); ++k) owner_[k] = all[k].instruction;
+  } else {
+    for (uint32_t k = 0; k < all.size(); ++k) {
+      const auto members = source->members.Of(k);
+      for (size_t m = members.size(); m-- > 0 && !owner_[k].valid();) {
+        if (graph::IsOperation(*program_, members[m])) owner_[k] = members[m];
+      }
+    }
+    AssignByName();
+  }
+  std::vector<uint32_t> at(all.size(), graph::kNoKernel);
+  for (uint32_t k = 0; k < all.size(); ++k) {
+    if (owner_[k].valid()) {
+      at[k] = owner_[k].index;
+    } else {
+      unassigned_.push_back(k);
+    }
+  }
+  counted_ = graph::KernelMembers(at, program_->instructions().size());
+}
+
+// Of what compilers made the name says where it belongs: at the last operation of that name, else
+// of the innermost scope around it that any has.
+void Contents::AssignByName() {
+  if (std::ranges::all_of(owner_, [](InstructionId id) { return id.valid(); })) return;
+  const hlo::Module& compiled = *kernels_->module;
+  std::unordered_map<std::string_view, InstructionId> last;
+  std::unordered_map<uint32_t, InstructionId> last_of_name;
+  for (uint32_t i = 0; i < program_->instructions().size(); ++i) {
+    const InstructionId id(i);
+    const auto* metadata =
+        program_->Get<hlo::OpMetadata>((*program_)[id], hlo::AttributeKey::kMetadata);
+    if (metadata == nullptr || !metadata->op_name.valid() || !graph::IsOperation(*program_, id))
+      continue;
+    last_of_name[metadata->op_name.index] = id;
+  }
+  const auto outer = [](std::string_view name) {
+    const size_t slash = name.rfind('/');
+    return slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
+  };
+  for (const auto& [name, id] : last_of_name) {
+    for (std::string_view scope = OpNameOf(*program_, id); !scope.empty(); scope = outer(scope)) {
+      InstructionId& known = last[scope];
+      if (!known.valid() || known.index < id.index) known = id;
+    }
+  }
+  for (size_t k = 0; k < owner_.size(); ++k) {
+    if (owner_[k].valid()) continue;
+    std::string_view scope = OpNameOf(compiled, kernels_->map.kernels[k].instruction);
+    // The outermost scope is all of the program.
+    for (; !outer(scope).empty() && !owner_[k].valid(); scope = outer(scope)) {
+      if (const auto found = last.find(scope); found != last.end()) owner_[k] = found->second;
+    }
+  }
+}
+
+void Contents::FindKinds() {
+  for (uint32_t i = 0; i < program_->instructions().size(); ++i) {
+    const InstructionId id(i);
+    const bool is_more =
+        !CountedAt(id).empty() || hlo::HasTrait((*program_)[id].opcode, hlo::kTraitRunsBody);
+    kind_.push_back(is_more                             ? Kind::kMore
+                    : graph::IsOperation(*program_, id) ? Kind::kOperation
+                                                        : Kind::kNothing);
+  }
+}
+
+// Nearly all of a large program are plain: groups are summed up while they are drawn.
+void Contents::Add(InstructionId id, ContentSums& sums) const {
+  if (kind_[id.index] == Kind::kMore) {
+    sums += Sum(id);
+    return;
+  }
+  sums.operations += kind_[id.index] == Kind::kOperation ? 1 : 0;
+  sums.numbers += id.index;
+  ++sums.instructions;
+}
+
+std::span<const InstructionId> Contents::CountedAt(InstructionId id) const {
+  return counted_.Of(id.index);
+}
+
+ContentSums Contents::SumsOfKernel(uint32_t kernel) const {
+  ContentSums sums;
+  const auto lane = static_cast<size_t>(graph::LaneOf(kernels_->map.kernels[kernel].place));
+  sums.kernels[lane] = 1;
+  sums.amount[lane] = amount_[kernel];
+  sums.kernel = kernel;
+  return sums;
+}
+
+ContentSums Contents::Sum(InstructionId id) const {
+  ContentSums sums;
+  sums.operations = graph::IsOperation(*program_, id) ? 1 : 0;
+  sums.numbers = id.index;
+  sums.instructions = 1;
+  for (InstructionId kernel : CountedAt(id)) sums += SumsOfKernel(kernel.index);
+  if (!hlo::HasTrait((*program_)[id].opcode, hlo::kTraitRunsBody)) return sums;
+  const hlo::CallGraph& calls = hlo::CallGraphOf(*program_);
+  for (const hlo::Call& call : calls.calls(id)) {
+    if (calls.FirstCaller(call.callee) == id) sums += of_computation_[call.callee.index];
+  }
+  // In its own computation it stands where it stands.
+  sums.numbers = id.index;
+  sums.instructions = 1;
+  return sums;
+}
+
+const ContentSums& Contents::Of(const graph::Tree& tree, graph::NodeId id) const {
+  const graph::Node& node = tree[id];
+  if (node.kind == graph::NodeKind::kInstruction) {
+    const auto [at, added] = of_leaf_.try_emplace(id.index);
+    if (added) at->second = Sum(node.instruction);
+    return at->second;
+  }
+  return below_.Of(
+      tree, id, [this](InstructionId each, ContentSums& sums) { Add(each, sums); },
+      [](const ContentSums& inside, ContentSums& sums) { sums += inside; });
+}
+
+std::shared_ptr<const Contents> ContentsOf(Context& context, int32_t module, int32_t stage,
+                                           const std::shared_ptr<const hlo::Module>& program,
+                                           const std::shared_ptr<const StageKernels>& kernels,
+                                           const std::shared_ptr<const SourceKernels>& source) {
+  std::shared_ptr<const KernelSheet> sheet;
+  if (ProfileOf(context, 0) != nullptr) {
+    const Pending<KernelSheet>* found = KernelSheetOf(context);
+    if (found == nullptr || found->waiting()) return nullptr;
+    if (found->ready() && (*found)->has_times && (*found)->stage == stage) sheet = found->value;
+  }
+  const ContentsKey key{module, stage, sheet != nullptr};
+  const Pending<Contents>& made =
+      context.cache.Get(key, "summing up scopes", [program, kernels, source, sheet](TaskControl&) {
+        return Computed<Contents>(
+            std::make_shared<Contents>(program, kernels, source.get(), sheet.get()));
+      });
+  return made.ready() ? made.value : nullptr;
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,481 @@
+// Rows: filled anew where something is opened or closed, drawn as far as they are in view.
+#include "viewer/graph/contents_pane.h"
+
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cfloat>
+
+#include "core/graph/count_text.h"
+#include "core/graph/overview.h"
+#include "viewer/model/timeline_camera.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using graph::NodeId;
+using graph::NodeKind;
+
+// Logical pixels; columns as shares of the width.
+constexpr float kRowHeight = 24, kTextSize = 14, kIndent = 16, kValueWidth = 76, kGraphWidth = 52;
+constexpr float kBecameFrom = 0.42f, kRunsFrom = 0.68f;
+constexpr size_t kMaxHits = 20'000;  // that are marked
+constexpr size_t kMaxMembers = 200;  // operations of a kernel that are looked for
+constexpr size_t kMaxOpened = 2000;
+constexpr int kDeepest = 64;
+constexpr const char* kUnassigned = "not traced to an operation";
+
+constexpr std::array<Color, graph::kLaneCount> kLaneColors = {
+    Color::kPlaceKernel,  Color::kPlaceLibrary,    Color::kPlaceCopy, Color::kPlaceCollective,
+    Color::kPlaceControl, Color::kPlaceHostMemory, Color::kPlaceHost};
+
+// As much of a text as there is room for, "…" at its end where it is cut.
+std::string FitEnd(ImFont* font, float size, const std::string& text, float room) {
+  const char* rest = nullptr;
+  const char* const end = text.data() + text.size();
+  if (font->CalcTextSizeA(size, FLT_MAX, 0, text.data(), end).x <= room) return text;
+  const float dots = font->CalcTextSizeA(size, FLT_MAX, 0, "…").x;
+  font->CalcTextSizeA(size, std::max(room - dots, 0.0f), 0, text.data(), end, &rest);
+  return std::string(text.data(), rest).append("…");
+}
+
+// The lanes that are used.
+std::vector<LegendEntry> LegendOf(const Theme& theme, const Contents& contents) {
+  std::vector<LegendEntry> legend;
+  for (size_t k = 0; k < graph::kLaneCount; ++k) {
+    if (contents.whole().kernels[k] == 0) continue;
+    legend.push_back(
+        {theme[kLaneColors[k]], std::string(graph::TitleOf(static_cast<graph::Lane>(k)))});
+  }
+  return legend;
+}
+
+}  // namespace
+
+// --- Rows
+ContentSums ContentsPane::SumsOfUnassigned() const {
+  ContentSums sums;
+  for (uint32_t kernel : contents_->unassigned()) sums += contents_->SumsOfKernel(kernel);
+  return sums;
+}
+
+ContentSums ContentsPane::SumsOf(const Row& row) const {
+  if (contents_ == nullptr) return {};
+  if (row.node.valid()) return contents_->Of(data_->graph.tree(), row.node);
+  return row.kernel == graph::kNoKernel ? SumsOfUnassigned() : contents_->SumsOfKernel(row.kernel);
+}
+
+// The kernel of a row that has only one.
+uint32_t ContentsPane::KernelOf(const Row& row) const {
+  if (!row.node.valid()) return row.kernel;
+  const graph::Node& node = data_->graph.tree()[row.node];
+  const ContentSums sums = SumsOf(row);
+  if (sums.launches() == 1) return sums.kernel;
+  return node.kind == NodeKind::kInstruction && sums.launches() == 0 ? paint_.Of(node.instruction)
+                                                                     : graph::kNoKernel;
+}
+
+std::string ContentsPane::NameOf(const Row& row) const {
+  if (row.node.valid()) return SafeText(graph::RowTitle(data_->graph.tree(), row.node), 200);
+  return row.kernel == graph::kNoKernel ? kUnassigned : NameOfKernel(*paint_.kernels, row.kernel);
+}
+
+bool ContentsPane::CanOpen(const Row& row) const {
+  if (!row.node.valid()) return row.kernel == graph::kNoKernel;
+  const graph::Tree& tree = data_->graph.tree();
+  return tree[row.node].kind != NodeKind::kInstruction || tree.IsBody(row.node);
+}
+
+bool ContentsPane::IsOpen(const Row& row) const {
+  if (!row.node.valid()) return lists_unassigned_;
+  return row.node.index < open_.size() && open_[row.node.index];
+}
+
+void ContentsPane::Toggle(const Row& row) {
+  stale_ = true;
+  if (!row.node.valid()) {
+    lists_unassigned_ = !lists_unassigned_;
+    return;
+  }
+  const bool was = IsOpen(row);
+  data_->graph.Expand(row.node);
+  open_.resize(data_->graph.tree().size());
+  open_[row.node.index] = !was;
+}
+
+void ContentsPane::FillRows() {
+  stale_ = false;
+  FindHits();
+  rows_.clear();
+  const graph::Tree& tree = data_->graph.tree();
+  std::vector<Row> pending;
+  const auto push = [&](NodeId group, int depth) {
+    std::vector<NodeId> children(tree.children(group).begin(), tree.children(group).end());
+    // Scopes begin early with what they need only later: where most of them is tells more.
+    if (contents_ != nullptr)
+      std::ranges::stable_sort(children, {},
+                               [&](NodeId child) { return contents_->Of(tree, child).middle(); });
+    for (size_t k = children.size(); k-- > 0;) pending.push_back({children[k], {}, depth});
+  };
+  push(tree.root(), 0);
+  while (!pending.empty()) {
+    Row row = pending.back();
+    pending.pop_back();
+    row.kernel = graph::kNoKernel;
+    rows_.push_back(row);
+    if (IsOpen(row)) push(row.node, row.depth + 1);
+  }
+  most_ = 0;
+  if (contents_ == nullptr) return;
+  if (!contents_->unassigned().empty()) {
+    rows_.push_back({NodeId(), graph::kNoKernel, 0});
+    if (lists_unassigned_) {
+      for (uint32_t kernel : contents_->unassigned()) rows_.push_back({NodeId(), kernel, 1});
+    }
+  }
+  // The scale of the bars is that of the outermost scopes, whatever is open.
+  for (NodeId child : tree.children(tree.root()))
+    most_ = std::max(most_, contents_->Of(tree, child).total());
+  most_ = std::max(most_, SumsOfUnassigned().total());
+}
+
+void ContentsPane::FindHits() {
+  found_.clear();
+  if (hits_ == nullptr) return;
+  const auto& all = hits_->instructions;
+  for (hlo::InstructionId id : std::span(all).first(std::min(all.size(), kMaxHits)))
+    found_.insert(RowOf(id).index);
+}
+
+// Opens as much as there is room for: scopes that divide, then those of most operations.
+void ContentsPane::OpenLargest(size_t rows, int depth) {
+  const graph::Tree& tree = data_->graph.tree();
+  const auto order = [&](NodeId id) {
+    const auto groups = std::ranges::count_if(tree.children(id), [&](NodeId child) {
+      return tree[child].kind != NodeKind::kInstruction;
+    });
+    return std::pair(groups > 1, tree[id].instructions);
+  };
+  for (;;) {
+    FillRows();
+    const Row* best = nullptr;
+    for (const Row& row : rows_) {
+      if (!row.node.valid() || IsOpen(row) || tree[row.node].kind == NodeKind::kInstruction ||
+          (tree[row.node].kind == NodeKind::kRepeat && depth < kDeepest) || row.depth >= depth ||
+          rows_.size() + tree[row.node].child_count > rows)
+        continue;
+      if (best == nullptr || order(row.node) > order(best->node)) best = &row;
+    }
+    if (best == nullptr) return;
+    Toggle(*best);
+  }
+}
+
+// The row that stands for an instruction of the program, or of what it calls.
+NodeId ContentsPane::RowOf(hlo::InstructionId id) const {
+  const graph::Tree& tree = data_->graph.tree();
+  for (size_t steps = 0; id.valid() && steps <= data_->callers.size(); ++steps) {
+    if (const NodeId leaf = tree.Find(id); leaf.valid() && tree[leaf].parent.valid())
+      return tree.Visible(leaf,
+                          [this](NodeId up) { return up.index == 0 || IsOpen(Row{up, {}, 0}); });
+    id = data_->callers[(*data_->module)[id].computation.index];
+  }
+  return {};
+}
+
+size_t ContentsPane::FindRow(NodeId node) const {
+  const auto at = std::ranges::find(rows_, node, &Row::node);
+  return node.valid() ? static_cast<size_t>(at - rows_.begin()) : rows_.size();
+}
+
+void ContentsPane::CloseAll() {
+  open_.assign(open_.size(), false);
+  stale_ = true;
+}
+
+void ContentsPane::OpenAll() {
+  if (data_ != nullptr) OpenLargest(kMaxOpened, kDeepest);
+}
+
+ContentEvents ContentsPane::Step(Command command) {
+  ContentEvents events;
+  if (data_ == nullptr || rows_.empty()) return events;
+  size_t at = FindRow(focus_);
+  const bool is_known = at < rows_.size();
+  if (!is_known) at = 0;
+  const Row row = rows_[at];
+  switch (command) {
+    case Command::kGraphUp:
+      at -= at > 0 && is_known ? 1 : 0;
+      break;
+    case Command::kGraphDown:
+      at += at + 1 < rows_.size() && is_known ? 1 : 0;
+      break;
+    case Command::kGraphRight:
+      if (CanOpen(row) && !IsOpen(row)) Toggle(row);
+      return events;
+    case Command::kGraphLeft:
+      if (IsOpen(row)) {
+        Toggle(row);
+        return events;
+      }
+      while (at > 0 && rows_[at].depth >= row.depth) --at;
+      break;
+    default:
+      events.drawn = row.node;
+      return events;
+  }
+  events.chosen = focus_ = rows_[at].node;
+  return events;
+}
+
+// --- Drawing
+void ContentsPane::DrawText(Frame& frame, ImVec2 at, float end, Color color,
+                            const std::string& text, bool is_right) const {
+  const float size = kTextSize * frame.scale;
+  if (text.empty() || end - at.x < 2 * size) return;
+  const std::string shown = FitEnd(frame.font, size, text, end - at.x);
+  if (is_right) at.x = end - frame.font->CalcTextSizeA(size, FLT_MAX, 0, shown.c_str()).x;
+  ImGui::GetWindowDrawList()->AddText(frame.font, size,
+                                      {at.x, at.y + (kRowHeight * frame.scale - size) / 2},
+                                      frame.theme[color], shown.c_str());
+}
+
+void ContentsPane::DrawName(Frame& frame, const Row& row, ImVec2 at, float end) const {
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const float scale = frame.scale, middle = at.y + kRowHeight * scale / 2, r = 4 * scale;
+  float x = at.x + (6 + kIndent * static_cast<float>(std::min(row.depth, 12))) * scale;
+  if (CanOpen(row)) {
+    const ImU32 color = frame.theme[Color::kTextSecondary];
+    if (IsOpen(row)) {
+      list.AddTriangleFilled({x, middle - r / 2}, {x + 2 * r, middle - r / 2}, {x + r, middle + r},
+                             color);
+    } else {
+      list.AddTriangleFilled({x, middle - r}, {x + r * 1.5f, middle}, {x, middle + r}, color);
+    }
+  }
+  x += 14 * scale;
+  const bool is_leaf =
+      row.node.valid() && data_->graph.tree()[row.node].kind == NodeKind::kInstruction;
+  const ContentSums sums = SumsOf(row);
+  float room = end - 26 * scale;
+  if (!is_leaf && row.node.valid()) {
+    const int64_t count =
+        contents_ != nullptr ? sums.operations : data_->graph.tree()[row.node].instructions;
+    DrawText(frame, {room - 60 * scale, at.y}, room, Color::kTextSecondary, CountText(count), true);
+    room -= 64 * scale;
+  }
+  const std::string name = NameOf(row);
+  DrawText(frame, {x, at.y}, room, is_leaf ? Color::kTextSecondary : Color::kText, name, false);
+  if (!is_leaf) return;
+  // What it is, where there is room beside its name.
+  x += frame.font->CalcTextSizeA(kTextSize * scale, FLT_MAX, 0, name.c_str()).x + 10 * scale;
+  DrawText(frame, {x, at.y}, room, Color::kTextSecondary,
+           graph::TextOf(*data_->module, data_->graph.tree()[row.node].instruction).subtitle,
+           false);
+}
+
+void ContentsPane::DrawBecame(Frame& frame, const Row& row, ImVec2 at, float end) const {
+  if (contents_ == nullptr) return;
+  const ContentSums sums = SumsOf(row);
+  const uint32_t kernel = KernelOf(row);
+  const float scale = frame.scale, height = kRowHeight * scale;
+  if (kernel != graph::kNoKernel) {
+    const graph::KernelMap::Kernel& one = paint_.kernels->map.kernels[kernel];
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 3 * scale},
+                                              {at.x + 4 * scale, at.y + height - 3 * scale},
+                                              ColorOfKernel(frame.theme, one.color));
+    const bool is_host = graph::IsHost(graph::LaneOf(one.place));
+    const std::string name = NameOfKernel(*paint_.kernels, kernel);
+    DrawText(frame, {at.x + 10 * scale, at.y}, end,
+             sums.launches() == 0 ? Color::kTextSecondary
+             : is_host            ? Color::kDeviceFallback
+                                  : Color::kText,
+             sums.launches() == 0 ? "in " + name : name, false);
+    return;
+  }
+  const bool has_host = sums.kernels[static_cast<size_t>(graph::Lane::kHost)] > 0;
+  const std::string text = sums.launches() > 0   ? graph::ToText(sums.kernels)
+                           : sums.operations > 0 ? "in kernels of other rows"
+                                                 : "no code";
+  DrawText(frame, {at.x + 10 * scale, at.y}, end,
+           sums.launches() == 0 ? Color::kTextSecondary
+           : has_host           ? Color::kDeviceFallback
+                                : Color::kText,
+           text, false);
+}
+
+// In the colours of the lanes, as long as its share of the largest.
+void ContentsPane::DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, float end) const {
+  const double total = sums.total();
+  if (contents_ == nullptr || total <= 0 || most_ <= 0) return;
+  const float scale = frame.scale, height = kRowHeight * scale;
+  const float value = kValueWidth * scale, full = end - at.x - value;
+  float x = at.x;
+  for (size_t k = 0; k < graph::kLaneCount; ++k) {
+    const auto width = static_cast<float>(static_cast<double>(full) * sums.amount[k] / most_);
+    if (width <= 0) continue;
+    ImGui::GetWindowDrawList()->AddRectFilled(
+        {x, at.y + 5 * scale}, {x + std::max(width, scale), at.y + height - 5 * scale},
+        frame.theme[kLaneColors[k]]);
+    x += width;
+  }
+  DrawText(frame, {end - value, at.y}, end - 6 * scale, Color::kText,
+           contents_->is_time() ? TimeText(total) : graph::BytesText(static_cast<int64_t>(total)),
+           true);
+}
+
+// From every operation of the shown kernel in view to where the kernel counts.
+void ContentsPane::DrawRibbon(Frame& frame, const Columns& columns, float top) const {
+  if (contents_ == nullptr || shown_kernel_ == graph::kNoKernel ||
+      shown_kernel_ >= paint_.kernels->map.kernels.size())
+    return;
+  const float scale = frame.scale, height = kRowHeight * scale;
+  const size_t target = FindRow(RowOf(contents_->OwnerOf(shown_kernel_)));
+  const auto y_of = [&](size_t row) { return top + height * (static_cast<float>(row) + 0.5f); };
+  const uint32_t color =
+      ColorOfKernel(frame.theme, paint_.kernels->map.kernels[shown_kernel_].color);
+  const auto members = paint_.source != nullptr ? paint_.source->members.Of(shown_kernel_)
+                                                : paint_.kernels->members.Of(shown_kernel_);
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  std::vector<size_t> seen;
+  for (hlo::InstructionId id : members.first(std::min(members.size(), kMaxMembers))) {
+    const size_t row = FindRow(RowOf(id));
+    if (row >= rows_.size() || std::ranges::find(seen, row) != seen.end()) continue;
+    seen.push_back(row);
+    const float y = y_of(row);
+    list.AddRectFilled({columns.left, y - height / 2 + scale},
+                       {columns.left + 4 * scale, y + height / 2 - scale}, color);
+    if (target >= rows_.size() || target == row) continue;
+    const ImVec2 a(columns.became - 18 * scale, y), b(columns.became - 2 * scale, y_of(target));
+    list.AddBezierCubic(a, {b.x, a.y}, {a.x, b.y}, b, (color & 0x00ffffffu) | 0xb0000000u,
+                        2 * scale);
+  }
+}
+
+void ContentsPane::DrawRow(Frame& frame, size_t index, const Columns& columns,
+                           ContentEvents& events) {
+  const Row row = rows_[index];
+  const float scale = frame.scale, height = kRowHeight * scale;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::SetNextItemAllowOverlap();
+  const bool is_focus = row.node.valid() && row.node == focus_;
+  ImGui::PushID(static_cast<int>(index));
+  if (ImGui::Selectable("##row", is_focus, ImGuiSelectableFlags_AllowOverlap,
+                        {columns.right - at.x, height})) {
+    const uint32_t kernel = KernelOf(row);
+    if (kernel != graph::kNoKernel && ImGui::GetIO().MousePos.x >= columns.became) {
+      events.kernel = kernel;
+    } else {
+      if (CanOpen(row)) Toggle(row);
+      focus_ = events.chosen = row.node;
+    }
+  }
+  const bool is_hovered = ImGui::IsItemHovered();
+  if (is_hovered) events.hovered_kernel = KernelOf(row);
+  const bool is_scope = row.node.valid() && CanOpen(row);
+  float name_end = columns.became;
+  if (is_scope && is_hovered) name_end -= kGraphWidth * scale;
+  if (row.node.valid() && found_.contains(row.node.index))
+    ImGui::GetWindowDrawList()->AddRectFilled(at, {columns.became - 20 * scale, at.y + height},
+                                              frame.theme.With(Color::kMatch, 0.55f), 2);
+  DrawName(frame, row, at, name_end);
+  DrawBecame(frame, row, {columns.became, at.y}, columns.runs - 6 * scale);
+  DrawBar(frame, SumsOf(row), {columns.runs, at.y}, columns.right);
+  if (is_scope && ImGui::IsMouseHoveringRect(at, {columns.became, at.y + height})) {
+    ImGui::SetCursorScreenPos({name_end, at.y});
+    if (ImGui::SmallButton("Graph")) events.drawn = row.node;
+    Help("draw this scope as graphs: what you wrote, what was fused, where it runs\nEnter");
+    ImGui::SetCursorScreenPos({at.x, at.y + height});
+  }
+  ImGui::PopID();
+}
+
+void ContentsPane::DrawHead(Frame& frame, const Columns& columns, const ContentTitles& titles) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const auto title = [&](float x, float end, const std::string& text) {
+    ImGui::SetCursorScreenPos({x, at.y});
+    ImGui::BeginChild(ImGui::GetID(text.c_str()), {end - x - 6 * frame.scale, 0},
+                      ImGuiChildFlags_AutoResizeY);
+    FittedLabel(text);
+    ImGui::EndChild();
+  };
+  title(columns.left, columns.became, titles.wrote);
+  title(columns.became, columns.runs, titles.became);
+  const bool is_time = contents_ != nullptr && contents_->is_time();
+  title(columns.runs, columns.right,
+        is_time ? "Where it runs: measured time" : "Where it runs: bytes moved, by shapes");
+  ImGui::SetCursorScreenPos({at.x, at.y + ImGui::GetTextLineHeightWithSpacing()});
+}
+
+ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
+                                 const std::shared_ptr<const Contents>& contents,
+                                 const KernelPaint& paint, uint32_t shown_kernel,
+                                 const ContentTitles& titles, float height) {
+  ContentEvents events;
+  const bool is_other = data_ != pane.shared_data();
+  stale_ |= is_other || contents_ != contents || hits_ != pane.hits();
+  hits_ = pane.hits();
+  data_ = pane.shared_data();
+  contents_ = contents;
+  paint_ = paint;
+  shown_kernel_ = shown_kernel;
+  legend_ = contents_ == nullptr ? std::vector<LegendEntry>() : LegendOf(frame.theme, *contents_);
+  if (is_other) {
+    open_.assign(data_->graph.tree().size(), false);
+    lists_unassigned_ = false;
+    focus_ = {};
+    OpenLargest(static_cast<size_t>(height / (kRowHeight * frame.scale)) - 1, 2);
+  }
+  const hlo::InstructionId selected = frame.context.navigation.InstructionIn(pane.stage());
+  const bool follows = selected.valid() && (followed_ != selected || is_other);
+  followed_ = selected;
+  if (follows) focus_ = RowOf(selected);
+  if (stale_) FillRows();
+  const float left = ImGui::GetCursorScreenPos().x, width = ImGui::GetContentRegionAvail().x;
+  const float bar = ImGui::GetStyle().ScrollbarSize;
+  const Columns columns{left, left + width * kBecameFrom, left + width * kRunsFrom,
+                        left + width - bar};
+  DrawHead(frame, columns, titles);
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.theme[Color::kCanvas]);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+  ImGui::BeginChild("##rows", {width, height - ImGui::GetTextLineHeightWithSpacing()});
+  const float each = kRowHeight * frame.scale;
+  if (const size_t row = FindRow(focus_); follows && row < rows_.size()) {
+    const float y = each * static_cast<float>(row), shown = ImGui::GetWindowHeight();
+    if (y < ImGui::GetScrollY() || y + each > ImGui::GetScrollY() + shown)
+      ImGui::SetScrollY(y - shown / 3);
+  }
+  const float top = ImGui::GetCursorScreenPos().y;
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(rows_.size()), each);
+  while (clipper.Step()) {
+    for (int k = clipper.DisplayStart; k < clipper.DisplayEnd; ++k)
+      DrawRow(frame, static_cast<size_t>(k), columns, events);
+  }
+  clipper.End();
+  DrawRibbon(frame, columns, top);
+  ImGui::EndChild();
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
+  return events;
+}
+
+std::string ContentsPane::Csv() const {
+  std::string out = "depth,name,operations,kernels,became,amount\n";
+  for (const Row& row : rows_) {
+    const ContentSums sums = SumsOf(row);
+    const uint32_t kernel = KernelOf(row);
+    out += fmt::format(
+        "{},{},{},{},{},{:.0f}\n", row.depth, CsvCell(NameOf(row)), sums.operations,
+        sums.launches(),
+        kernel == graph::kNoKernel ? std::string() : CsvCell(NameOfKernel(*paint_.kernels, kernel)),
+        sums.total());
+  }
+  return out;
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,89 @@
+// The contents of a program as rows that fold in place: its scopes in program order, what each
+// became, and what that takes where it runs.
+#pragma once
+
+#include <imgui/imgui.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "viewer/graph/contents.h"
+#include "viewer/graph/graph_pane.h"
+
+namespace hloscope::viewer {
+
+struct ContentEvents {
+  graph::NodeId chosen;                // a row
+  graph::NodeId drawn;                 // a scope that is to be drawn as a graph
+  uint32_t kernel = graph::kNoKernel;  // that was chosen
+  uint32_t hovered_kernel = graph::kNoKernel;
+};
+struct ContentTitles {
+  std::string wrote, became;
+};
+
+class ContentsPane {
+ public:
+  // The groups of `pane` as rows. `contents` null: nothing is counted yet.
+  ContentEvents Draw(Frame& frame, GraphPane& pane, const std::shared_ptr<const Contents>& contents,
+                     const KernelPaint& paint, uint32_t shown_kernel, const ContentTitles& titles,
+                     float height);
+  // Up, Down, Left (close, or the scope around), Right (open); else as a graph.
+  ContentEvents Step(Command command);
+  void CloseAll();
+  void OpenAll();
+  // The rows that are there, also those that are not in view.
+  std::string Csv() const;
+  size_t rows() const { return rows_.size(); }
+  const std::vector<LegendEntry>& legend() const { return legend_; }
+
+ private:
+  struct Row {
+    graph::NodeId node;  // invalid: a kernel that was not traced, or their heading
+    uint32_t kernel = graph::kNoKernel;
+    int depth = 0;
+  };
+  struct Columns {
+    float left = 0, became = 0, runs = 0, right = 0;  // where they begin on the screen, and the end
+  };
+  void FillRows();
+  void FindHits();
+  void OpenLargest(size_t rows, int depth);
+  void Toggle(const Row& row);
+  bool CanOpen(const Row& row) const;
+  bool IsOpen(const Row& row) const;
+  graph::NodeId RowOf(hlo::InstructionId id) const;
+  size_t FindRow(graph::NodeId node) const;
+  ContentSums SumsOf(const Row& row) const;
+  ContentSums SumsOfUnassigned() const;
+  uint32_t KernelOf(const Row& row) const;
+  std::string NameOf(const Row& row) const;
+  void DrawHead(Frame& frame, const Columns& columns, const ContentTitles& titles);
+  void DrawRow(Frame& frame, size_t index, const Columns& columns, ContentEvents& events);
+  void DrawName(Frame& frame, const Row& row, ImVec2 at, float end) const;
+  void DrawBecame(Frame& frame, const Row& row, ImVec2 at, float end) const;
+  void DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, float end) const;
+  void DrawRibbon(Frame& frame, const Columns& columns, float top) const;
+  void DrawText(Frame& frame, ImVec2 at, float end, Color color, const std::string& text,
+                bool is_right) const;
+
+  std::vector<Row> rows_;
+  std::shared_ptr<const GraphHits> hits_;
+  std::unordered_set<uint32_t> found_;  // rows that hits are in
+  bool stale_ = true;
+  std::shared_ptr<const GraphData> data_;     // that the rows are of
+  std::shared_ptr<const Contents> contents_;  // null: nothing is counted
+  KernelPaint paint_;
+  uint32_t shown_kernel_ = graph::kNoKernel;
+  std::vector<LegendEntry> legend_;
+  std::vector<bool> open_;  // by node
+  bool lists_unassigned_ = false;
+  graph::NodeId focus_;
+  hlo::InstructionId followed_;  // the selection that focus_ went to
+  double most_ = 0;              // the amount of the longest bar
+};
+
+}  // namespace hloscope::viewer
