@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/dump/container.h"
+
 namespace hloscope::app {
 namespace {
 
@@ -10,7 +12,7 @@ using Loader = Result<dump::LoadedModule> (*)(const FileView&, const Limits&, du
 Result<dump::LoadedModule> Load(Loader load, const std::string& path, const Limits& limits,
                                 const std::string& format, const Budget& budget,
                                 const replay::MlirArguments& arguments) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, dump::OpenModuleFile(path, limits));
   const dump::FileKind kind = dump::Sniff(file.bytes());
   if (!IsMlir(format, kind)) {
     if (!arguments.variables.empty()) {

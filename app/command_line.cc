@@ -388,8 +388,8 @@ ParseOutcome UsageError(const CommandRow& row, std::span<const OptionSpec> specs
   const std::string line = fmt::format("hloscope {}: {}", row.name, message);
   Fail(InputKeys(), Error{ErrorClass::kInput, line, {}, {}},
        {.json = json, .jobs = 0, .limits = {}});
-  PrintError(fmt::format("usage: {}; `hloscope help {}` explains the options",
-                         UsageLine(row, specs), row.name));
+  PrintError(FormatText("usage: {}; `hloscope help {}` explains the options", UsageLine(row, specs),
+                        row.name));
   return ParseOutcome::kUsageError;
 }
 

@@ -51,9 +51,12 @@ Result<int32_t> FindModule(const dump::DumpModel& model, std::string_view name) 
   std::vector<int32_t> found;
   for (size_t m = 0; m < model.modules().size(); ++m) {
     const dump::ModuleEntry& module = model.modules()[m];
-    std::string id = fmt::format("{}", module.id);
-    bool fits = name == module.name || name == ModuleTitle(module) || name == id ||
-                name == fmt::format("module_{:04}", module.id);
+    const auto has_id = [&](int64_t id) {
+      return name == fmt::format("{}", id) || name == fmt::format("module_{:04}", id) ||
+             name == fmt::format("module_{:04}.{}", id, module.name);
+    };
+    const bool fits = name == module.name || name == ModuleTitle(module) || has_id(module.id) ||
+                      (module.end_id >= 0 && has_id(module.end_id));
     if (fits) found.push_back(static_cast<int32_t>(m));
   }
   if (found.size() == 1) return found.front();

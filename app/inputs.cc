@@ -3,11 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <set>
 
 #include "app/fail.h"
 #include "app/output.h"
+#include "core/base/format_text.h"
+#include "core/dump/container.h"
 
 namespace hloscope::app {
 
@@ -19,13 +20,31 @@ int ExpandedPaths::ReportFailed(std::string_view key, const Context& context) co
   return status;
 }
 
+namespace {
+
+// The file itself, or where it holds several modules each of them.
+std::vector<std::string> ModulesInFile(const std::string& path, const Limits& limits) {
+  if (path == "-") return {path};
+  const auto file = dump::OpenInput(path, limits);
+  if (!file) return {path};  // who reads it says so
+  const auto kind = dump::Sniff(file->bytes());
+  const dump::ModuleParts found = dump::FindModuleParts(file->bytes(), kind, limits);
+  if (found.parts.size() < 2) return {path};
+  std::vector<std::string> files;
+  for (const dump::ModulePart& part : found.parts)
+    files.push_back(fmt::format("{}:{}", path, part.selector));
+  return files;
+}
+
+}  // namespace
+
 ExpandedPaths ExpandDirectories(const std::vector<std::string>& paths, const Limits& limits,
                                 const FilesIn& files_in, std::string_view none) {
   ExpandedPaths expanded;
   for (const std::string& path : paths) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(path, error)) {
-      expanded.files.push_back(path);
+    if (!dump::IsFolder(path)) {
+      for (std::string& file : ModulesInFile(path, limits))
+        expanded.files.push_back(std::move(file));
       continue;
     }
     const auto model = dump::DumpModel::Open(path, limits);
@@ -79,8 +98,8 @@ std::string ProblemLines(const dump::LoadedModule& loaded,
   dump::Places places(loaded);
   for (const hlo::Diagnostic& d : diagnostics) {
     std::string_view severity = d.severity == hlo::Severity::kError ? "" : "warning: ";
-    lines += fmt::format("{}: {}{} [{}]", places.Of(d).ToString(), severity, d.message, d.rule);
-    if (!d.hint.empty()) lines += fmt::format(" ({})", d.hint);
+    lines += FormatText("{}: {}{} [{}]", places.Of(d).ToString(), severity, d.message, d.rule);
+    if (!d.hint.empty()) lines += FormatText(" ({})", d.hint);
     lines += '\n';
   }
   return lines;
@@ -90,7 +109,7 @@ bool PrintReadErrors(const dump::LoadedModule& loaded) {
   if (loaded.module != nullptr) return false;
   std::string lines = ProblemLines(loaded, loaded.diagnostics);
   if (lines.ends_with('\n')) lines.pop_back();
-  PrintError(lines);
+  PrintError(OwnLines(lines));
   return true;
 }
 

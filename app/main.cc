@@ -69,7 +69,7 @@ int RunCommand(const CommandRow& row, const std::vector<std::string>& arguments)
 
 int Dispatch(const std::vector<std::string>& words) {
   if (words.empty()) {
-    PrintError(Overview(TerminalWidth()));
+    PrintError(OwnLines(Overview(TerminalWidth())));
     return kBadInput;
   }
   if (words[0] == "--help" || words[0] == "-h") {

@@ -57,11 +57,25 @@ void WriteOut(std::string_view text) {
 
 void PrintOut(std::string_view text) { WriteOut(EscapeForTerminal(text, LineBreaks::kKeep)); }
 
+std::string MessageLines(std::string_view message) {
+  message = message.substr(0, message.find_last_not_of('\n') + 1);
+  size_t end = message.find('\n');
+  std::string out = EscapeForTerminal(message.substr(0, end));
+  while (end < message.size()) {
+    message.remove_prefix(end + 1);
+    end = message.find('\n');
+    out += "\n    | " + EscapeForTerminal(message.substr(0, end), LineBreaks::kKeep);
+  }
+  return out;
+}
+
+void PrintError(std::string_view message) { PrintError(OwnLines(MessageLines(message))); }
+
 // What was written before comes first where both go to one file.
-void PrintError(std::string_view line) {
+void PrintError(OwnLines lines) {
   std::fflush(stdout);
   std::string text = is_line_shown.exchange(false) ? kWipe : "";
-  text += EscapeForTerminal(line, LineBreaks::kKeep) + '\n';
+  text += EscapeForTerminal(lines.text, LineBreaks::kKeep) + '\n';
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/format_text.h"
 #include "core/base/result.h"
 
 namespace hloscope::app {
@@ -18,8 +19,12 @@ void WriteOut(std::string_view text);
 void LimitOutput(int64_t most, bool json);
 // Text for a person: control characters and invalid UTF-8 escaped, line breaks kept.
 void PrintOut(std::string_view text);
-// One line on standard error, escaped like PrintOut.
-void PrintError(std::string_view line);
+// A message, escaped, as the lines to print: every line after the first begins with `    | `, so
+// that none that quotes a file reads as one of ours.
+std::string MessageLines(std::string_view message);
+// A message, or lines of ours, on standard error.
+void PrintError(std::string_view message);
+void PrintError(OwnLines lines);
 inline void PrintError(const Error& error) { PrintError(error.ToString()); }
 // Columns of the terminal that standard output is, else of $COLUMNS, else 100; from 40 to 120.
 size_t TerminalWidth();

@@ -31,6 +31,12 @@ const std::string* FindUseless(std::string_view platform,
   return found == flags.end() ? nullptr : &found->first;
 }
 
+// Instead of what a bundle recorded.
+void SetFlag(replay::pjrt::XlaFlags& flags, std::string_view name, std::string_view value) {
+  std::erase_if(flags, [&](const auto& known) { return known.first == name; });
+  flags.emplace_back(name, value);
+}
+
 Error UselessFlag(std::string_view platform, const std::string& flag) {
   const std::string has = replay::ReadsFlag(platform, replay::kDisablePassesFlag)
                               ? fmt::format("reads no flag but --{}", replay::kDisablePassesFlag)
@@ -113,12 +119,8 @@ std::vector<OptionSpec> RunOptionSet::Specs(RunGroup group) {
 }
 
 std::vector<OptionSpec> RunOptionSet::InputSpecs() {
-  return {
-      InputFormatOption(&input_format_, {"stablehlo", "mhlo"}),
-      {.name = "--skip-callbacks",
-       .target = &skip_callbacks_,
-       .help = "leave out host callbacks, such as jax.debug.callback, whose results are unused; "
-               "the others fail only where they are executed"}};
+  return {InputFormatOption(&input_format_, {"stablehlo", "mhlo"}),
+          SkipCallbacksOption(&skip_callbacks_)};
 }
 
 std::vector<OptionSpec> RunOptionSet::ComparisonSpecs() {
@@ -174,8 +176,9 @@ std::vector<OptionSpec> RunOptionSet::ExecutionSpecs() {
 }
 
 Status RunOptionSet::Prepare(const Context& context) {
+  MeanPlatforms();
   HLOSCOPE_TRY(PreparePythons());
-  request_.execution.host_fallback = fallback_ == "cpu";
+  if (!fallback_.empty()) request_.execution.host_fallback = fallback_ == "cpu";
   request_.execution.names_refused |= fallback_ == "error";
   request_.load.autotune_mode =
       autotune_ ? replay::AutotuneMode::kByTime : replay::AutotuneMode::kFromCache;
@@ -189,6 +192,16 @@ Status RunOptionSet::Prepare(const Context& context) {
     return InputError("--bits: nothing is run twice", "add --repeat N, of at least 2");
   }
   return PrepareTargets();
+}
+
+// Names as run_hlo_module has them.
+void RunOptionSet::MeanPlatforms() {
+  for (std::string* name : {&request_.test.name, &request_.reference.name}) {
+    const std::string_view meant = replay::MeantPlatform(*name);
+    if (meant == *name) continue;
+    request_.notes.push_back(fmt::format("platform {} is {} here", *name, meant));
+    *name = meant;
+  }
 }
 
 Status RunOptionSet::PreparePythons() {
@@ -225,11 +238,18 @@ Status RunOptionSet::CheckNeeds() const {
 }
 
 Status RunOptionSet::PrepareFlags(const Limits& limits) {
-  HLOSCOPE_ASSIGN_OR_RETURN(request_.test.xla_flags, xla_options_.Flags(limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto flags, xla_options_.Flags(limits));
+  for (const auto& [name, value] : flags) SetFlag(request_.test.xla_flags, name, value);
   const std::string* const useless = FindUseless(PlatformName(), request_.test.xla_flags);
-  if (useless == nullptr) return {};
-  if (xla_options_.names_any()) return std::unexpected(UselessFlag(PlatformName(), *useless));
-  request_.notes.push_back(fmt::format("XLA flags have no effect on {}", PlatformName()));
+  if (useless != nullptr && xla_options_.names_any())
+    return std::unexpected(UselessFlag(PlatformName(), *useless));
+  if (useless != nullptr)
+    request_.notes.push_back(fmt::format("XLA flags have no effect on {}", PlatformName()));
+  std::string note = XlaOptions::AddEnvironment(PlatformName(), request_.test.xla_flags);
+  const replay::PlatformRow* const reference = replay::FindPlatform(request_.reference.name);
+  if (reference != nullptr && reference->Has(replay::kXlaFlags))
+    note = XlaOptions::AddEnvironment(reference->name, request_.reference.xla_flags);
+  if (!note.empty()) request_.notes.push_back(std::move(note));
   return {};
 }
 
@@ -240,6 +260,7 @@ Status RunOptionSet::PrepareChecks() {
   if (asked("none") && checks_.size() > 1) {
     return InputError("--check: none cannot be used together with others");
   }
+  if (checks_.empty()) return {};
   request_.checks.races = asked("race");
   request_.checks.uninitialised = asked("uninitialised");
   return {};
@@ -261,7 +282,7 @@ Status RunOptionSet::PrepareTargets() {
   };
   const replay::PlatformRow* const row = replay::FindPlatform(PlatformName());
   if (row != nullptr && row->Has(replay::kSimulatesGpu)) {
-    request_.load.gpu_target = target_;
+    if (!target_.empty() || as_dumped_) request_.load.gpu_target = target_;
     return {};
   }
   if (!target_.empty() && PlatformName().empty()) {
@@ -285,7 +306,7 @@ Status RunOptionSet::PrepareReference() {
     if (!flag.starts_with("xla_") || equals == std::string_view::npos) {
       return InputError(fmt::format("--reference-flag {}: expected xla_name=value", flag));
     }
-    request_.reference.xla_flags.emplace_back(flag.substr(0, equals), flag.substr(equals + 1));
+    SetFlag(request_.reference.xla_flags, flag.substr(0, equals), flag.substr(equals + 1));
   }
   const std::string* const useless =
       FindUseless(request_.reference.name, request_.reference.xla_flags);

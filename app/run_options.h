@@ -83,6 +83,7 @@ class RunOptionSet {
   Status PrepareFlags(const Limits& limits);
   Status PrepareTargets();
   Status PrepareChecks();
+  void MeanPlatforms();
   Status PreparePythons();
   Status PrepareReference();
   Status CheckNeeds() const;

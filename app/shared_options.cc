@@ -93,6 +93,14 @@ OptionSpec SeveralPythonsOption(std::vector<std::string>* target) {
           .commas = true};
 }
 
+OptionSpec SkipCallbacksOption(bool* target) {
+  return {.name = "--skip-callbacks",
+          .target = target,
+          .help =
+              "leave out host callbacks, such as jax.debug.callback, whose results are unused; "
+              "the others fail only where they are executed"};
+}
+
 OptionSpec DeadlineOption(OptionSpec::Target target, std::string_view what) {
   return {.name = "--deadline",
           .target = target,

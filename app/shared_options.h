@@ -22,6 +22,8 @@ OptionSpec PythonOption(std::string* target);
 OptionSpec SeveralPythonsOption(std::vector<std::string>* target);
 // The values of dimension variables that `--shape NAME=N` was given.
 Result<std::vector<dump::DimensionVariable>> ReadShapes(const std::vector<std::string>& texts);
+/// --skip-callbacks.
+OptionSpec SkipCallbacksOption(bool* target);
 // --deadline S.
 OptionSpec DeadlineOption(OptionSpec::Target target, std::string_view what);
 

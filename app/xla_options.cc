@@ -1,7 +1,14 @@
 // The options behind which flags of XLA come.
 #include "app/xla_options.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
+
+#include "core/debug/record/recording_plan.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 
@@ -29,6 +36,36 @@ Result<replay::pjrt::XlaFlags> XlaOptions::Flags(const Limits& limits) const {
     flags.emplace_back(std::move(name), flag.substr(equals + 1));
   }
   return flags;
+}
+
+std::string XlaOptions::AddEnvironment(std::string_view platform, replay::pjrt::XlaFlags& flags) {
+  const char* const set = std::getenv("XLA_FLAGS");
+  const std::vector<std::string> words = debug::FlagsOf(set == nullptr ? "" : set);
+  if (words.empty()) return {};
+  const replay::PlatformRow* const row = replay::FindPlatform(platform);
+  if (row == nullptr || !row->Has(replay::kXlaFlags)) {
+    return fmt::format("XLA_FLAGS of the environment has no effect on {}",
+                       platform.empty() ? "our own compiler" : platform);
+  }
+  std::vector<std::string_view> used, left;
+  for (const std::string& word : words) {
+    const std::string_view flag = std::string_view(word).substr(2);
+    const size_t equals = std::min(flag.find('='), flag.size());
+    const std::string_view name = flag.substr(0, equals);
+    const bool is_known =
+        std::ranges::find(flags, name, &std::pair<std::string, std::string>::first) != flags.end();
+    // Dumps are asked for by --dump; the devices are those of the run.
+    const bool is_ours =
+        name.starts_with("xla_dump_") || name == "xla_force_host_platform_device_count";
+    (is_known || is_ours ? left : used).push_back(word);
+    if (is_known || is_ours) continue;
+    flags.emplace_back(name, equals == flag.size() ? "true" : flag.substr(equals + 1));
+  }
+  std::string text = "XLA_FLAGS of the environment: ";
+  if (!used.empty()) text += fmt::format("{} used", fmt::join(used, " "));
+  if (!left.empty())
+    text += fmt::format("{}{} left out", used.empty() ? "" : ", ", fmt::join(left, " "));
+  return text;
 }
 
 }  // namespace hloscope::app

@@ -23,6 +23,11 @@ class XlaOptions {
   // read.
   Result<replay::pjrt::XlaFlags> Flags(const Limits& limits) const;
 
+  // Adds those of the environment's XLA_FLAGS that `flags` does not have, for a platform on which
+  // they have an effect. The sentence that says so, or why they do not count; empty: there are
+  // none.
+  static std::string AddEnvironment(std::string_view platform, replay::pjrt::XlaFlags& flags);
+
  private:
   std::string file_;
   std::vector<std::string> flags_;  // "xla_name=value"

@@ -191,6 +191,43 @@ int64_t Percentile(std::vector<int64_t>& durations, double share) {
   return *at;
 }
 
+// Whether the event is a kernel of a command buffer: the graph is named by its operation, or by an
+// argument, `cuda_graph_id` or of its kind.
+bool IsOfCommandBuffer(const EventStore& store, EventId e) {
+  if (const OperationId operation = store.operation(e); operation.valid())
+    return store.text(store.operations()[operation.index].name).starts_with("command_buffer");
+  return std::ranges::any_of(store.Arguments(e), [](const Argument& argument) {
+    return argument.name.find("graph") != std::string_view::npos &&
+           argument.name.ends_with("_id") && NumberOf(argument).value_or(0) != 0;
+  });
+}
+
+// The kernels that no name ties to an instruction, as conclusions from what the modules hold.
+void ConcludeLibraryCalls(const EventStore& store, const std::vector<std::vector<Piece>>& pieces,
+                          const OperationTargets& targets, const std::vector<Target>& by_operation,
+                          std::vector<Target>& by_name) {
+  std::set<Target, TargetLess> taken;
+  std::set<NameId> open;
+  for (const std::vector<Piece>& lane : pieces) {
+    for (const Piece& piece : lane) {
+      if (piece.is_executor) continue;
+      const OperationId operation = store.operation(piece.event);
+      const NameId name = store.name(piece.event);
+      if (operation.valid() && by_operation[operation.index].valid()) {
+        taken.insert(by_operation[operation.index]);
+      } else if (by_name[name.index].valid()) {
+        taken.insert(by_name[name.index]);
+      } else {
+        open.insert(name);
+      }
+    }
+  }
+  for (const NameId name : open) {
+    by_name[name.index] = targets.OnlyLibraryCall(
+        store.text(name), [&](const Target& place) { return !taken.contains(place); });
+  }
+}
+
 Result<std::shared_ptr<const hlo::Module>> ReadModule(const EmbeddedModule& embedded,
                                                       const Limits& limits) {
   if (embedded.hlo_proto.empty()) {
@@ -207,6 +244,17 @@ Result<std::shared_ptr<const hlo::Module>> ReadModule(const EmbeddedModule& embe
 Result<std::shared_ptr<const hlo::Module>> ModuleOf(const EmbeddedModule& embedded,
                                                     const Limits& limits) {
   return WithinMemory(limits, "", [&] { return ReadModule(embedded, limits); });
+}
+
+// Whether a stream has an event that names no operation.
+bool HasNamelessKernels(const EventStore& store) {
+  return std::ranges::any_of(store.lanes(), [&](const Lane& lane) {
+    if (lane.role != LaneRole::kStream) return false;
+    for (uint32_t i = lane.first_event; i < lane.first_event + lane.event_count; ++i) {
+      if (!store.operation(EventId(i)).valid()) return true;
+    }
+    return false;
+  });
 }
 
 }  // namespace
@@ -248,7 +296,19 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
     result->by_name_.push_back(targets.OfName(events.text(NameId(n))));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const auto pieces, PiecesOf(events, jobs, stop));
+  ConcludeLibraryCalls(events, pieces, targets, result->by_operation_, result->by_name_);
   std::map<Target, TimeOfTarget, TargetLess> times;
+  std::map<std::pair<NameId, uint32_t>, bool> of_command_buffer;  // by name and operation
+  const auto count_command_buffer = [&](const Piece& piece) {
+    const OperationId operation = events.operation(piece.event);
+    if (operation.valid() && result->by_operation_[operation.index].valid()) return;
+    const std::pair key(events.name(piece.event), operation.index);
+    const auto [known, is_new] = of_command_buffer.try_emplace(key);
+    if (is_new) known->second = IsOfCommandBuffer(events, piece.event);
+    if (!known->second) return;
+    ++result->command_buffers_.count;
+    result->command_buffers_.self += piece.self;
+  };
   std::map<NameId, UnattributedTime> unknown, between;
   const auto add = [&](std::map<NameId, UnattributedTime>& to, const Piece& piece) {
     UnattributedTime& time = to[events.name(piece.event)];
@@ -264,6 +324,7 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
         continue;
       }
       result->totals_.work += piece.self;
+      count_command_buffer(piece);
       const Target target = result->TargetOf(piece.event);
       if (target.valid()) {
         TimeOfTarget& time = times[target];
@@ -330,6 +391,8 @@ std::vector<AttributedModule> ReadEmbeddedModules(const Profile& profile, const 
                                                   std::vector<std::string>& warnings) {
   std::set<int64_t> named;
   for (const Operation& o : profile.store->operations()) named.insert(o.program);
+  // Kernels of command buffers name none: their own names tell.
+  if (HasNamelessKernels(*profile.store)) named.insert(-1);
   std::vector<AttributedModule> modules;
   for (const EmbeddedModule& embedded : profile.modules) {
     // Most programs of a trace only prepare the data; those whose events name them are read.

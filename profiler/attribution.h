@@ -79,6 +79,11 @@ struct UnattributedTime {
   int64_t count = 0, self = 0;
 };
 
+// Kernels of command buffers (CUDA graphs), whose events name no instruction.
+struct CommandBufferTime {
+  int64_t count = 0, self = 0;
+};
+
 // Where the time of XLA's execution went, summed over lanes; moments covered by several events of a
 // lane count once.
 struct AttributionTotals {
@@ -110,6 +115,7 @@ class Attribution {
   // The parts of totals().between by the events they are spent in, those that took some.
   std::span<const UnattributedTime> between() const { return between_; }
   const AttributionTotals& totals() const { return totals_; }
+  const CommandBufferTime& command_buffers() const { return command_buffers_; }
   // The entry of an instruction in times(), or null.
   const InstructionTime* TimeOf(uint32_t module, hlo::InstructionId instruction) const;
   // Of all instructions, in order of their starts. kCancelled where `stop` was requested.
@@ -127,6 +133,7 @@ class Attribution {
   std::unordered_map<uint64_t, size_t> time_of_;  // by module and instruction, into times_
   std::vector<UnattributedTime> unattributed_, between_;
   AttributionTotals totals_;
+  CommandBufferTime command_buffers_;
 };
 
 // The modules that the trace itself carries and its events name; what cannot be read is left out

@@ -4,35 +4,15 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/strings.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/source_line.h"
+#include "profiler/category_times.h"
 #include "profiler/module_runs.h"
 #include "profiler/saturating_add.h"
 #include "profiler/typical_times.h"
 
 namespace hloscope::profiler {
 namespace {
-
-// "elementwise", "loop fusion".
-std::string CategoryOf(const hlo::Module& module, hlo::InstructionId id) {
-  std::string text;
-  const hlo::Category category = hlo::Info(module[id].opcode).category;
-  switch (category) {
-#define OPERATION_CATEGORY(name, words) \
-  case hlo::Category::name:             \
-    text = words;                       \
-    break;
-#include "profiler/operation_categories.def"
-#undef OPERATION_CATEGORY
-  }
-  if (category != hlo::Category::kFusion) return text;
-  constexpr auto kKey = hlo::AttributeKey::kFusionKind;
-  std::string_view kind = hlo::EnumText(kKey, module.GetInt(module[id], kKey));  // "kLoop"
-  if (kind.starts_with('k')) kind.remove_prefix(1);
-  const std::string out = AsciiStrToLower(kind);
-  return out.empty() ? text : out + " " + text;
-}
 
 // The outermost fusion that the instruction is, or is a part of.
 std::string FusionOf(const hlo::Module& module, hlo::InstructionId id) {

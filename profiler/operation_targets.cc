@@ -28,8 +28,21 @@ OperationTargets::OperationTargets(const std::vector<AttributedModule>& modules)
                                                        AttributionReason::kKernelName);
       const bool is_said = entry->second.second == AttributionReason::kKernelTable;
       if (!is_new && !is_said) entry->second.first = {};
+      if (module[id].opcode == hlo::Opcode::kCustomCall) {
+        library_calls_.push_back(
+            {module.GetString(module[id], hlo::AttributeKey::kCustomCallTarget),
+             {static_cast<uint32_t>(m), id, AttributionReason::kOnlyCandidate}});
+      }
     }
   }
+}
+
+bool OperationTargets::MayLaunch(std::string_view target, std::string_view kernel) {
+#define LIBRARY_KERNEL(word, begin) \
+  if (target.starts_with(begin) && kernel.find(word) != std::string_view::npos) return true;
+#include "profiler/library_kernels.def"
+#undef LIBRARY_KERNEL
+  return false;
 }
 
 Target OperationTargets::InModule(size_t module, std::string_view name,

@@ -18,6 +18,17 @@ class OperationTargets {
   Target OfOperation(std::string_view module, std::string_view name, int64_t program) const;
   // Of the name of an event: an annotation in it, "PROGRAM/INSTRUCTION" or the name of a kernel.
   Target OfName(std::string_view name) const;
+  // Of a kernel whose name says only the library: the one call of it that `is_free` allows.
+  template <typename IsFree>
+  Target OnlyLibraryCall(std::string_view kernel, IsFree is_free) const {
+    Target only;
+    for (const LibraryCall& call : library_calls_) {
+      if (!MayLaunch(call.target, kernel) || !is_free(call.place)) continue;
+      if (only.valid()) return {};
+      only = call.place;
+    }
+    return only;
+  }
 
  private:
   struct Names {
@@ -25,6 +36,11 @@ class OperationTargets {
     // Names of kernels; an invalid instruction where several would have the same.
     std::unordered_map<std::string, std::pair<hlo::InstructionId, AttributionReason>> kernels;
   };
+  struct LibraryCall {
+    std::string_view target;  // of the custom call
+    Target place;
+  };
+  static bool MayLaunch(std::string_view target, std::string_view kernel);
   Target InModule(size_t module, std::string_view name, AttributionReason reason) const;
   template <typename Fits>
   Target InAny(std::string_view name, AttributionReason reason, Fits fits) const;
@@ -32,6 +48,7 @@ class OperationTargets {
 
   const std::vector<AttributedModule>& modules_;
   std::vector<Names> names_;
+  std::vector<LibraryCall> library_calls_;
 };
 
 }  // namespace hloscope::profiler

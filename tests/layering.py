@@ -34,6 +34,8 @@ MACHINE_PATH = re.compile('/(%s)/' % '|'.join(('wo' + 'rk', 'ro' + 'ot', 'fa' + 
 LINK = re.compile(r'\]\((?!\w+:)([^)\s]+)\)')
 # nlohmann::json under any alias; core/base/parse_json.h bounds the nesting of what it reads.
 PARSES_JSON = re.compile(r'[Jj]son::(?:parse|accept|sax_parse)\(')
+# Lines of the commands; strings in them are escaped by FormatText.
+UNESCAPED_LINE = re.compile(r'(?:\bPrint(?:Out|Error)\(|\b(?:out|text|lines) \+= )fmt::format\(')
 # Headers of the C library and of POSIX end in .h and have no folder of their own below these.
 SYSTEM = re.compile(r'^(sys|linux|netinet|arpa)/|^[a-z0-9_]+$|^(unistd|fcntl|signal|poll|spawn|dlfcn|pthread|'
                     r'termios|time|errno|stdio|stdlib|stdint|stddef|string|math|dirent|sched|cpuid|immintrin|ucontext|execinfo|grp|malloc|pwd)\.h$')
@@ -165,6 +167,8 @@ def check_line(name, room, line, table, folders):
         yield from check_folder_include(name, line, folders)
         if room != 'tests' and PARSES_JSON.search(line):
             yield 'json::parse takes any nesting, expected ParseJson of core/base/parse_json.h'
+    if name.startswith(('app/reports/', 'app/commands/command_')) and UNESCAPED_LINE.search(line):
+        yield 'fmt::format writes line breaks of names into a line, expected FormatText of core/base/format_text.h'
     if os.path.basename(name) == 'CMakeLists.txt' and room and room != 'tests':
         for target in TARGET.findall(line):
             other = target_room(target, table)
@@ -411,6 +415,8 @@ def selftest(root):
         ('core/eval/a.cc', purpose + '#include <vector>\n#include <sys/stat.h>\n#include <fmt/format.h>\n', None),
         ('core/dump/a.cc', purpose + 'auto a = ParseJson(text);\n', None),
         ('core/dump/a.cc', purpose + 'auto a = OrderedJson::parse(text);\n', 'json::parse takes any nesting'),
+        ('app/reports/a.cc', purpose + 'void A() { out += fmt::format("{}\\n", name); }\n', 'expected FormatText'),
+        ('app/reports/a.cc', purpose + 'void A() { out += FormatText("{}\\n", name); }\n', None),
         ('core/eval/b.cc', purpose + '#include <google/protobuf/message.h>\n', 'core/eval includes google'),
         ('viewer/frame/a.cc', purpose + '#include "core/debug/run/run_module.h"\n', None),
         ('viewer/frame/a.cc', purpose + '#include "core/eval/a.h"\n', 'viewer includes core/eval'),

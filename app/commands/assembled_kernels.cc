@@ -7,6 +7,8 @@
 #include <charconv>
 #include <tuple>
 
+#include "core/base/format_text.h"
+
 namespace hloscope::app {
 namespace {
 
@@ -61,15 +63,15 @@ AssembledKernels OnDevice(const replay::AssembledCode& code, std::string_view pt
 std::string KernelsText(const AssembledKernels& all) {
   if (all.kernels.empty()) return {};
   std::string out =
-      fmt::format("  {:>9} {:>9} {:>9} {:>7} {:>9}  kernel{}\n", "registers", "spills", "shared",
-                  "threads", "occupancy", all.device.name.empty() ? "" : " on " + all.device.name);
+      FormatText("  {:>9} {:>9} {:>9} {:>7} {:>9}  kernel{}\n", "registers", "spills", "shared",
+                 "threads", "occupancy", all.device.name.empty() ? "" : " on " + all.device.name);
   for (const KernelOnDevice& kernel : all.kernels) {
     const std::string occupancy =
         kernel.occupancy < 0 ? "?" : fmt::format("{:.0f} %", 100 * kernel.occupancy);
-    out += fmt::format("  {:>9} {:>9} {:>9} {:>7.0f} {:>9}  {}\n",
-                       kernel.resources.registers.value_or(0), Spilled(kernel),
-                       kernel.resources.shared_bytes.value_or(0), kernel.threads, occupancy,
-                       kernel.name);
+    out += FormatText("  {:>9} {:>9} {:>9} {:>7.0f} {:>9}  {}\n",
+                      kernel.resources.registers.value_or(0), Spilled(kernel),
+                      kernel.resources.shared_bytes.value_or(0), kernel.threads, occupancy,
+                      kernel.name);
   }
   return out;
 }

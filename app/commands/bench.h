@@ -17,7 +17,7 @@ int BenchParse(std::span<const std::string> files, int64_t repeats, const Contex
 
 struct BenchRunOptions {
   std::string platform{replay::DefaultPlatform().name}, against;
-  bool against_itself = false;
+  bool against_itself = false, skip_callbacks = false;
   std::optional<int64_t> threads, seed, fill_elided, repeats;
   std::optional<double> deadline_seconds;  // of each module
 };

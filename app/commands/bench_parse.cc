@@ -10,6 +10,7 @@
 #include "app/commands/bench.h"
 #include "app/fail.h"
 #include "app/output.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
 #include "core/hlo/proto/proto.h"
@@ -99,13 +100,13 @@ std::string Json(const std::string& file, const Figures& f) {
   return out + "\n";
 }
 std::string Heading() {
-  return fmt::format("{:>10} {:>12} {:>9} {:>9} {:>9} {:>10} {:>9}  file\n", "bytes",
-                     "instructions", "parse ms", "print ms", "to pb ms", "from pb ms", "MiB");
+  return FormatText("{:>10} {:>12} {:>9} {:>9} {:>9} {:>10} {:>9}  file\n", "bytes", "instructions",
+                    "parse ms", "print ms", "to pb ms", "from pb ms", "MiB");
 }
 std::string Line(const std::string& file, const Figures& f) {
-  return fmt::format("{:>10} {:>12} {:>9.2f} {:>9.2f} {:>9.2f} {:>10.2f} {:>9.1f}  {}\n", f.bytes,
-                     f.instructions, f.parse_ms, f.print_ms, f.to_proto_ms, f.from_proto_ms,
-                     static_cast<double>(f.rss_bytes) / (1 << 20), file);
+  return FormatText("{:>10} {:>12} {:>9.2f} {:>9.2f} {:>9.2f} {:>10.2f} {:>9.1f}  {}\n", f.bytes,
+                    f.instructions, f.parse_ms, f.print_ms, f.to_proto_ms, f.from_proto_ms,
+                    static_cast<double>(f.rss_bytes) / (1 << 20), file);
 }
 
 }  // namespace

@@ -13,7 +13,9 @@
 #include "app/fail.h"
 #include "app/output.h"
 #include "app/workers.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/debug/run/skip_callbacks.h"
 
 namespace hloscope::app {
 namespace {
@@ -106,34 +108,40 @@ std::string Json(const std::string& file, const BenchRunOptions& options,
 
 std::string IntervalText(const RunRatio& ratio) {
   if (!ratio.interval) return "few runs";
-  return fmt::format("{:.2f}-{:.2f}", ratio.interval->low, ratio.interval->high);
+  return FormatText("{:.2f}-{:.2f}", ratio.interval->low, ratio.interval->high);
 }
 
 std::string MemoryText(const BenchFigures& figures) {
-  if (!figures.memory) return fmt::format(" {:>23}", "not known");
+  if (!figures.memory) return FormatText(" {:>23}", "not known");
   std::string text;
   for (const int64_t bytes :
        {figures.memory->idle, figures.memory->compile_peak, figures.memory->run_peak}) {
-    text += fmt::format(" {:>7.1f}", static_cast<double>(bytes) / 1e6);
+    text += FormatText(" {:>7.1f}", static_cast<double>(bytes) / 1e6);
   }
   return text;
 }
 
 std::string Line(const std::string& file, const BenchReport& report) {
   const BenchFigures& own = report.platform;
-  std::string line = fmt::format("{:>10.2f} {:>11.1f}", own.compile_ms, own.run_us);
+  std::string line = FormatText("{:>10.2f} {:>11.1f}", own.compile_ms, own.run_us);
   if (report.against) {
     const BenchFigures& other = *report.against;
-    line += fmt::format(" {:>10.2f} {:>11.1f}", other.compile_ms, other.run_us);
+    line += FormatText(" {:>10.2f} {:>11.1f}", other.compile_ms, other.run_us);
     line += report.difference
                 ? fmt::format(" {:>29}", "results differ")
                 : fmt::format(" {:>8.2f} {:>8.2f} {:>11}", own.compile_ms / other.compile_ms,
                               report.run_ratio->ratio, IntervalText(*report.run_ratio));
   }
-  if (report.against_itself) line += fmt::format(" {:>11}", IntervalText(*report.against_itself));
+  if (report.against_itself) line += FormatText(" {:>11}", IntervalText(*report.against_itself));
   line += MemoryText(own);
   if (report.against) line += MemoryText(*report.against);
-  return line + "  " + file + "\n";
+  return line + FormatText("  {}\n", file);
+}
+
+std::string Text(const std::string& file, const BenchReport& report) {
+  std::string text = Line(file, report);
+  for (const std::string& warning : report.warnings) text += "warning: " + warning + "\n";
+  return text;
 }
 
 // Two lines: whose columns they are, and what they hold.
@@ -171,7 +179,12 @@ Result<BenchReport> Measure(const std::string& file, debug::BenchRequest request
       const dump::LoadedModule loaded,
       LoadAnySoundModule(file, request.options.limits, "", request.options.budget));
   request.options.load.module_file = file;
-  return debug::BenchRun(loaded.module, request, stop);
+  if (!options.skip_callbacks) return debug::BenchRun(loaded.module, request, stop);
+  HLOSCOPE_ASSIGN_OR_RETURN(const debug::WithoutCallbacks without,
+                            debug::SkipCallbacks(loaded.module));
+  HLOSCOPE_ASSIGN_OR_RETURN(BenchReport report, debug::BenchRun(without.module, request, stop));
+  if (!without.skipped.empty()) report.warnings.push_back(debug::SkippedText(without.skipped));
+  return report;
 }
 
 }  // namespace
@@ -204,7 +217,7 @@ int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
     } else {
       if (!context.json && is_first) PrintOut(Heading(options));
       is_first = false;
-      context.json ? WriteOut(Json(file, options, *report)) : PrintOut(Line(file, *report));
+      context.json ? WriteOut(Json(file, options, *report)) : PrintOut(Text(file, *report));
     }
     FlushOut();
     if (cancel.token().stop_requested()) break;

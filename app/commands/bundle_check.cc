@@ -10,6 +10,7 @@
 #include "app/reports/bundle_report.h"
 #include "app/workers.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/debug/bundle/check.h"
 #include "core/debug/bundle/unpack.h"
 
@@ -88,8 +89,8 @@ int BundleOpen(const std::string& file, const std::string& into, const Context& 
     return ExitStatusOf(written.error());
   }
   if (!context.json) {
-    PrintOut(fmt::format("{}: {}; {}/report.html says what happened\n", into,
-                         Counted(written->size(), "file"), into));
+    PrintOut(FormatText("{}: {}; {}/report.html says what happened\n", into,
+                        Counted(written->size(), "file"), into));
   }
   return kGood;
 }

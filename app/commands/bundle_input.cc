@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/debug/bundle/untrusted_request.h"
 #include "core/debug/explain/diverge/read_verdict.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/run_record.h"
 #include "core/replay/platform_table.h"
@@ -144,9 +145,8 @@ Result<BundleInput> InputOfVerdict(const std::string& path, debug::RunSpec& requ
   HLOSCOPE_TRY(
       TakePlatform(path, "--reference_platform", kept->verdict.reference, request.reference.name));
   if (request.inputs.seed == 0) request.inputs.seed = kept->verdict.seed;
-  std::error_code error;
   BundleInput input;
-  if (std::filesystem::is_directory(kept->module, error)) {
+  if (dump::IsFolder(kept->module)) {
     HLOSCOPE_ASSIGN_OR_RETURN(input, InputOfDump(kept->module, request, limits));
   } else {
     input = InputOfModule(kept->module, request, limits);
@@ -159,8 +159,7 @@ Result<BundleInput> InputOfVerdict(const std::string& path, debug::RunSpec& requ
 
 Result<BundleInput> FindBundleInput(const std::string& given, debug::RunSpec& request,
                                     const Limits& limits) {
-  std::error_code error;
-  if (std::filesystem::is_directory(given, error)) return InputOfDump(given, request, limits);
+  if (dump::IsFolder(given)) return InputOfDump(given, request, limits);
   if (given.ends_with(".json")) return InputOfVerdict(given, request, limits);
   return InputOfModule(given, request, limits);
 }

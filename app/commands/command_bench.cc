@@ -66,6 +66,7 @@ class BenchCommand : public Command {
          .value = "N",
          .min = 0},
         RowOption("--fill-elided", &run_.fill_elided),
+        SkipCallbacksOption(&run_.skip_callbacks),
         DeadlineOption(&run_.deadline_seconds, "a module"),
     };
   }

@@ -21,7 +21,9 @@
 #include "core/analysis/align/compare_modules.h"
 #include "core/analysis/align/metadata_difference.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 #include "core/dump/tensors/named_values.h"
 #include "core/dump/tensors/tensor_names.h"
 #include "core/hlo/analysis/summary.h"
@@ -127,8 +129,7 @@ class CompareCommand : public Command {
 
   static Result<Side> Open(const std::string& path, const Limits& limits) {
     Side side;
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error)) {
+    if (dump::IsFolder(path)) {
       HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesInFolder(path, limits));
       if (side.values) return side;
       // Of several runs in one folder the last: their folders are named after the time.
@@ -331,10 +332,10 @@ class CompareCommand : public Command {
     for (const ValuePair& pair : pairs) {
       out += pair.name_b == pair.name ? pair.name : pair.name + " and " + pair.name_b;
       out += LeafText(pair.comparison, true) + "\n";
-      if (!pair.note.empty()) out += fmt::format("  {}\n", pair.note);
+      if (!pair.note.empty()) out += FormatText("  {}\n", pair.note);
     }
-    for (const std::string& name : only_a) out += fmt::format("{} is only in {}\n", name, a_);
-    for (const std::string& name : only_b) out += fmt::format("{} is only in {}\n", name, b_);
+    for (const std::string& name : only_a) out += FormatText("{} is only in {}\n", name, a_);
+    for (const std::string& name : only_b) out += FormatText("{} is only in {}\n", name, b_);
     return out + (equal ? "equal\n" : "differs\n");
   }
 
@@ -367,25 +368,26 @@ class CompareCommand : public Command {
   std::string Text(const analysis::ModuleComparison& result, const analysis::FirstChange& first,
                    const std::string& metadata) const {
     if (result.equal) {
-      std::string out = fmt::format("{} and {} are equal\n", a_, b_);
+      std::string out = FormatText("{} and {} are equal\n", a_, b_);
       if (result.elided > 0) {
-        out = fmt::format(
+        out = FormatText(
             "{} and {}: nothing differs, but {}: not compared (the .hlo.pb of a dump has the "
             "values)\n",
             a_, b_, Counted(result.elided, "constant is elided", "constants are elided"));
       }
-      return metadata.empty() ? out : out + "  only names or metadata differ: " + metadata + "\n";
+      return metadata.empty() ? out
+                              : out + FormatText("  only names or metadata differ: {}\n", metadata);
     }
-    std::string out = fmt::format("{} and {} differ, first {}\n", a_, b_, first.what);
-    if (!first.text_a.empty()) out += "  - " + first.text_a + "\n";
-    if (!first.text_b.empty()) out += "  + " + first.text_b + "\n";
+    std::string out = FormatText("{} and {} differ, first {}\n", a_, b_, first.what);
+    if (!first.text_a.empty()) out += FormatText("  - {}\n", first.text_a);
+    if (!first.text_b.empty()) out += FormatText("  + {}\n", first.text_b);
     auto place = [](const std::string& computation, const std::string& instruction) {
       return instruction.empty() ? computation : computation + ":" + instruction;
     };
     for (const analysis::InstructionChange& c : result.changed) {
       std::string where = place(c.computation, c.instruction);
       if (c.instruction_b != c.instruction) where += " -> " + c.instruction_b;
-      out += fmt::format("  changed {}{}{}\n", where, where.empty() ? "" : ": ", c.what);
+      out += FormatText("  changed {}{}{}\n", where, where.empty() ? "" : ": ", c.what);
     }
     for (const auto& [verb, names] :
          {std::pair("added", &result.added), {"removed", &result.removed}}) {
@@ -395,9 +397,9 @@ class CompareCommand : public Command {
                end->computation == n->computation)
           ++end;
         out += n->of_whole_computation
-                   ? fmt::format("  {} computation {} of {}\n", verb, n->computation,
-                                 Counted(end - n, "instruction"))
-                   : fmt::format("  {} {}\n", verb, place(n->computation, n->instruction));
+                   ? FormatText("  {} computation {} of {}\n", verb, n->computation,
+                                Counted(end - n, "instruction"))
+                   : FormatText("  {} {}\n", verb, place(n->computation, n->instruction));
         n = end;
       }
     }

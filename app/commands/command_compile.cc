@@ -19,6 +19,7 @@
 #include "core/base/counted.h"
 #include "core/base/escape.h"
 #include "core/base/file.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
@@ -88,6 +89,11 @@ class CompileCommand : public Command {
   int Run(const Context& context) override {
     const CancelOnSignals cancel;
     request_.options.limits = context.limits;
+    if (const std::string meant(replay::MeantPlatform(request_.platform));
+        meant != request_.platform) {
+      notes_.push_back(fmt::format("platform {} is {} here", request_.platform, meant));
+      request_.platform = meant;
+    }
     if (!request_.platform.empty()) return Tell(Compile(context, cancel.token()), context);
     return EmitsCode() ? Tell(EmitCode(context, cancel.token()), context)
                        : Tell(CompileOwn(context, cancel.token()), context);
@@ -138,9 +144,12 @@ class CompileCommand : public Command {
     if (fill_elided_) request_.options.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
     HLOSCOPE_ASSIGN_OR_RETURN(request_.options.platform.xla_flags,
                               xla_options_.Flags(request_.options.limits));
+    std::string note =
+        XlaOptions::AddEnvironment(request_.platform, request_.options.platform.xla_flags);
+    if (!note.empty()) notes_.push_back(std::move(note));
     if (!only_passes_.empty()) {
-      request_.options.platform.xla_flags.emplace_back(
-          "xla_enable_hlo_passes_only", fmt::format("{}", fmt::join(only_passes_, ",")));
+      request_.options.platform.xla_flags.emplace_back("xla_enable_hlo_passes_only",
+                                                       Join(only_passes_, ","));
     }
     return {};
   }
@@ -157,6 +166,7 @@ class CompileCommand : public Command {
     }
     report->warnings.insert(report->warnings.begin(), completed.notes.begin(),
                             completed.notes.end());
+    report->warnings.insert(report->warnings.begin(), notes_.begin(), notes_.end());
     if (form) {
       HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile file,
                                 hlo::ReadProto(std::as_bytes(std::span(report->optimized_module)),
@@ -195,6 +205,9 @@ class CompileCommand : public Command {
           "--only-passes, --fill-elided, --python and XLA flags need --with, which names the XLA "
           "that compiles");
     }
+    replay::pjrt::XlaFlags none;
+    const std::string note = XlaOptions::AddEnvironment("", none);
+    if (!note.empty()) PrintError("warning: " + note);
     if (request_.target.empty() || (EmitsCode() && (emit_ != "plan" || IsPlanFileName(output_)))) {
       return {};
     }
@@ -249,14 +262,14 @@ class CompileCommand : public Command {
   }
 
   std::string Text(const EmitReport& report) const {
-    std::string out = fmt::format("{}: compiled in {:.1f} ms: {}", module_, report.compile_ms,
-                                  Counted(report.kernels, "kernel"));
-    if (report.functions > 0) out += ", " + Counted(report.functions, "function");
+    std::string out = FormatText("{}: compiled in {:.1f} ms: {}", module_, report.compile_ms,
+                                 Counted(report.kernels, "kernel"));
+    if (report.functions > 0) out += FormatText(", {}", Counted(report.functions, "function"));
     out += "\n";
-    for (const auto& [path, what] : report.files) out += fmt::format("  {}: {}\n", path, what);
+    for (const auto& [path, what] : report.files) out += FormatText("  {}: {}\n", path, what);
     if (report.object_bytes > 0) {
-      out += fmt::format("  {}; a call takes {} of scratch memory in addition to its arrays\n",
-                         Counted(report.object_bytes, "byte"), Counted(report.temp_bytes, "byte"));
+      out += FormatText("  {}; a call takes {} of scratch memory in addition to its arrays\n",
+                        Counted(report.object_bytes, "byte"), Counted(report.temp_bytes, "byte"));
     }
     return out + KernelsText(report.assembled);
   }
@@ -283,14 +296,14 @@ class CompileCommand : public Command {
   }
 
   std::string Text(const replay::OwnCompileReport& report) const {
-    std::string out = fmt::format(
+    std::string out = FormatText(
         "{}: compiled in {:.1f} ms: {} became {}, {} of them kernels\n", module_, report.compile_ms,
         Counted(report.instructions_before, "instruction"), report.instructions, report.kernels);
     if (!request_.dump.empty()) {
-      out += fmt::format("  {}: {}; `hloscope info {}` shows them\n", request_.dump,
-                         Counted(report.dump_files, "file"), Quoted(request_.dump));
+      out += FormatText("  {}: {}; `hloscope info {}` shows them\n", request_.dump,
+                        Counted(report.dump_files, "file"), Quoted(request_.dump));
     }
-    if (!output_.empty()) out += fmt::format("  {}: the optimised module\n", output_);
+    if (!output_.empty()) out += FormatText("  {}: the optimised module\n", output_);
     return out;
   }
 
@@ -321,21 +334,21 @@ class CompileCommand : public Command {
 
   std::string Text(const replay::CompileModuleReport& report) const {
     const replay::PluginFile& plugin = report.plugin;
-    std::string out = fmt::format(
+    std::string out = FormatText(
         "{}: compiled for {} with {}{}{} in {:.0f} ms (plugin loaded in {:.0f} ms)\n", module_,
         report.device, plugin.distribution.empty() ? plugin.path : plugin.distribution,
         plugin.version.empty() ? "" : " ", plugin.version, report.compile_ms, report.load_ms);
     for (const auto& [name, bytes] : report.memory) {
-      if (bytes > 0) out += fmt::format("  {} memory: {} bytes\n", name, bytes);
+      if (bytes > 0) out += FormatText("  {} memory: {} bytes\n", name, bytes);
     }
     if (!request_.dump.empty()) {
       out +=
-          fmt::format("  {}: {}, {} bytes; `hloscope info {}` shows them\n", request_.dump,
-                      Counted(report.dump_files, "file"), report.dump_bytes, Quoted(request_.dump));
+          FormatText("  {}: {}, {} bytes; `hloscope info {}` shows them\n", request_.dump,
+                     Counted(report.dump_files, "file"), report.dump_bytes, Quoted(request_.dump));
     }
-    if (!output_.empty()) out += fmt::format("  {}: the optimised module\n", output_);
+    if (!output_.empty()) out += FormatText("  {}: the optimised module\n", output_);
     for (const std::string& warning : report.warnings) {
-      out += fmt::format("  warning: {}\n", warning);
+      out += FormatText("  warning: {}\n", warning);
     }
     return out;
   }
@@ -363,7 +376,7 @@ class CompileCommand : public Command {
   }
 
   std::string module_, emit_, output_, input_format_;
-  std::vector<std::string> only_passes_;
+  std::vector<std::string> only_passes_, notes_;
   XlaOptions xla_options_;
   int64_t deadline_ = 0;
   std::optional<int64_t> fill_elided_;

@@ -180,8 +180,8 @@ std::string FishLine(std::string_view command, const Entry& entry) {
 std::string Fish() {
   std::string text = "# fish completion of hloscope\n";
   for (const CommandRow& row : CommandRows()) {
-    text += fmt::format("complete -c hloscope -f -n __fish_use_subcommand -a {} -d {}\n", row.name,
-                        ShellQuoted(row.summary));
+    text += FormatText("complete -c hloscope -f -n __fish_use_subcommand -a {} -d {}\n", row.name,
+                       ShellQuoted(row.summary));
     for (const Entry& entry : EntriesOf(row)) {
       if (!entry.option.empty() || !entry.values.empty()) text += FishLine(row.name, entry);
     }

@@ -17,6 +17,7 @@
 #include "app/shared_options.h"
 #include "app/written_files.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/jobs.h"
 #include "core/base/json.h"
 #include "core/hlo/analysis/summary.h"
@@ -150,7 +151,7 @@ class ConvertCommand : public Command {
       }
       std::lock_guard lock(mutex_);
       for (const std::string& warning : outcome.warnings)
-        PrintError(fmt::format("{}: warning: {}", in, warning));
+        PrintError(FormatText("{}: warning: {}", in, warning));
     }
     std::string bytes = RenderModule(loaded->proto, loaded->module, target);
     if (out == "-") {

@@ -19,6 +19,7 @@
 #include "core/backends/plugins/plugins.h"
 #include "core/base/counted.h"
 #include "core/base/escape.h"
+#include "core/base/format_text.h"
 #include "core/debug/explain/diverge/first_bad.h"
 #include "core/debug/explain/diverge/vote.h"
 #include "core/debug/explain/diverge/write_verdict.h"
@@ -26,6 +27,7 @@
 #include "core/debug/explain/passes/find_pass.h"
 #include "core/debug/explain/passes/own_passes.h"
 #include "core/debug/explain/passes/result_sharding.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/replay/device_values.h"
 
@@ -102,10 +104,7 @@ class DivergeCommand : public Command {
     return {};
   }
 
-  static bool IsFolder(const std::string& path) {
-    std::error_code error;
-    return std::filesystem::is_directory(path, error);
-  }
+  static bool IsFolder(const std::string& path) { return dump::IsFolder(path); }
 
   DivergeVerdict Find(const Context& context, const std::stop_token& stop) {
     if (passes_ && IsFolder(files_[0])) {
@@ -288,9 +287,9 @@ class DivergeCommand : public Command {
     std::string command = "hloscope diverge";
     for (const std::string& file : files_) command += " " + Quoted(file);
     if (passes_) command += " --passes";
-    return fmt::format("to report this: {}{} --bundle {}\n", command,
-                       shared_.OptionsText(shared_.request()),
-                       Quoted(ModuleStem(files_[0]) + ".hlob"));
+    return FormatText("to report this: {}{} --bundle {}\n", command,
+                      shared_.OptionsText(shared_.request()),
+                      Quoted(ModuleStem(files_[0]) + ".hlob"));
   }
 
   std::vector<std::string> files_;

@@ -5,6 +5,7 @@
 #include "app/output.h"
 #include "app/shared_options.h"
 #include "core/backends/doctor/doctor.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 
 namespace hloscope::app {
@@ -30,7 +31,7 @@ class DoctorCommand : public Command {
       if (!all_ && finding.state == replay::DoctorState::kLimitDefault) continue;
       if (finding.row().section != section) {
         section = finding.row().section;
-        PrintOut(fmt::format("{}\n", section));
+        PrintOut(FormatText("{}\n", section));
       }
       PrintOut(Text(finding));
     }
@@ -39,9 +40,9 @@ class DoctorCommand : public Command {
 
  private:
   static std::string Text(const DoctorFinding& finding) {
-    std::string out = fmt::format("  {:<8} {}: {}\n", ToString(finding.row().status),
-                                  finding.subject, finding.message);
-    if (!finding.command.empty()) out += fmt::format("           fix: {}\n", finding.command);
+    std::string out = FormatText("  {:<8} {}: {}\n", ToString(finding.row().status),
+                                 finding.subject, finding.message);
+    if (!finding.command.empty()) out += FormatText("           fix: {}\n", finding.command);
     return out;
   }
 

@@ -1,8 +1,8 @@
 // `hloscope explain`: error texts, tracebacks and logs of frameworks in plain words.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "app/command.h"
 #include "app/fail.h"
@@ -10,9 +10,12 @@
 #include "app/reports/error_report.h"
 #include "core/base/counted.h"
 #include "core/base/file.h"
+#include "core/base/format_text.h"
 #include "core/base/memory_limit.h"
 #include "core/debug/recompile/compile_log.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
+#include "core/dump/errors/nearest_text.h"
 #include "core/dump/logged_errors.h"
 
 namespace hloscope::app {
@@ -32,8 +35,7 @@ class ExplainCommand : public Command {
   int Run(const Context& context) override {
     int status = kGood;
     for (const std::string& path : files_) {
-      std::error_code none;
-      const bool folder = path != "-" && std::filesystem::is_directory(path, none);
+      const bool folder = path != "-" && dump::IsFolder(path);
       status = Worse(status, folder ? Folder(path, context) : File(path, context));
     }
     return status;
@@ -47,32 +49,50 @@ class ExplainCommand : public Command {
     const auto read =
         WithinMemory(context.limits, path, [&]() -> Result<std::vector<dump::ExplainedError>> {
           auto errors = dump::ExplainErrors(file->bytes(), kMax, &left_out);
-          AddRecompilations(file->bytes(), path, errors);
+          AddCompilations(file->bytes(), path, errors);
           return errors;
         });
     if (!read) return Fail(path, read.error(), context);
     const std::vector<dump::ExplainedError>& errors = *read;
     for (const dump::ExplainedError& error : errors) Print(error, path, context);
     if (left_out > 0)
-      PrintError(fmt::format("{}: {} left out", path,
-                             Counted(left_out, "more error is", "more errors are")));
-    return errors.empty() ? NothingIn(path, context) : kGood;
+      PrintError(FormatText("{}: {} left out", path,
+                            Counted(left_out, "more error is", "more errors are")));
+    return errors.empty() ? NothingIn(path, dump::FindNearestText(file->bytes()), context) : kGood;
   }
 
-  // Programs of a log that were compiled again are explained as errors are.
-  static void AddRecompilations(std::string_view text, const std::string& path,
-                                std::vector<dump::ExplainedError>& errors) {
-    const auto found = debug::RecompilationsOf(debug::ReadCompileLog(text, path));
+  // "train.py:12" and "train.py:12:10"
+  static void SetPlace(const std::string& place, dump::ExplainedError& error) {
+    const size_t line = place.find(".py:");
+    if (line == std::string::npos) return;
+    error.file = place.substr(0, line + 3);
+    error.line = std::atoi(place.c_str() + line + 4);
+  }
+
+  // Graphs of PyTorch/XLA and programs of a log that were compiled again are explained as errors
+  // are.
+  static void AddCompilations(std::string_view text, const std::string& path,
+                              std::vector<dump::ExplainedError>& errors) {
+    const debug::CompileLog log = debug::ReadCompileLog(text, path);
+    for (size_t k = 0; k < std::min(log.graphs.size(), kMax); ++k) {
+      debug::TorchGraphText graph = debug::TextOf(log.graphs, k);
+      dump::ExplainedError& error = errors.emplace_back();
+      error.kind = "graph_compiled";
+      error.severity = graph.is_fault ? dump::Severity::kWarning : dump::Severity::kNote;
+      SetPlace(log.graphs[k].place, error);
+      error.reason = std::move(graph.reason);
+      error.fix = std::move(graph.fix);
+      error.at_line = static_cast<int32_t>(log.graphs[k].line);
+    }
+    if (log.graphs.size() > kMax)
+      PrintError(FormatText("{}: {} left out", path,
+                            Counted(log.graphs.size() - kMax, "more graph is", "more graphs are")));
+    const auto found = debug::RecompilationsOf(log);
     for (const debug::Recompilation& one : found.list) {
       dump::ExplainedError& error = errors.emplace_back();
       error.kind = "compiled_again";
       error.node = one.program;
-      // "train.py:12" and "train.py:12:10"
-      const size_t line = one.place.find(".py:");
-      if (line != std::string::npos) {
-        error.file = one.place.substr(0, line + 3);
-        error.line = std::atoi(one.place.c_str() + line + 4);
-      }
+      SetPlace(one.place, error);
       error.reason = debug::ToSentence(one.cause);
       error.fix = debug::FixOf(one);
       error.at_line = one.line;
@@ -87,15 +107,21 @@ class ExplainCommand : public Command {
     for (const dump::LoggedError& error : logged.errors)
       Print(error.error, (*model)->FullPath(error.file), context);
     for (const std::string& warning : logged.warnings) PrintError("warning: " + warning);
-    return logged.errors.empty() ? NothingIn(path, context) : kGood;
+    return logged.errors.empty() ? NothingIn(path, {}, context) : kGood;
   }
 
   // An input without an error is answered too: none of several is passed over.
-  static int NothingIn(const std::string& path, const Context& context) {
-    const std::string text =
+  static int NothingIn(const std::string& path, const dump::NearestText& nearest,
+                       const Context& context) {
+    std::string text =
         "no error text that hloscope knows (with the whole traceback or log it may find more)";
-    if (context.json) WriteOut(NothingExplainedJson(path, text));
-    PrintError(fmt::format("{}: {}", path, text));
+    if (!nearest.line.empty())
+      text += FormatText("; read: line {}, {}", nearest.at_line, nearest.line);
+    if (!nearest.known.empty())
+      text += FormatText("; the nearest that it knows, another one: {} ({})", nearest.known,
+                         nearest.kind);
+    if (context.json) WriteOut(NothingExplainedJson(path, text, nearest));
+    PrintError(FormatText("{}: {}", path, text));
     return kDiffers;
   }
 

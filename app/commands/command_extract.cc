@@ -1,5 +1,6 @@
 // `hloscope extract`: one instruction as a module of its own, with its real operand values.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -15,14 +16,17 @@
 #include "app/shared_options.h"
 #include "app/workers.h"
 #include "app/written_files.h"
+#include "core/analysis/place/placement.h"
 #include "core/base/counted.h"
 #include "core/base/escape.h"
 #include "core/base/file.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/bundle/take_values.h"
 #include "core/debug/run/extract.h"
 #include "core/debug/run/run_module.h"
+#include "core/debug/run/skip_callbacks.h"
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/dump/tensors/tensor_values.h"
@@ -131,6 +135,7 @@ class ExtractCommand : public Command {
                         "platforms that do: " + replay::PlatformNames(replay::kRunsDumps));
     }
     if (takes_kernels_) return Kernels(loaded, std::move(completed.notes), context.limits, stop);
+    HLOSCOPE_TRY(SkipCallbacks(loaded.module, completed.notes));
     HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root, FindRoot(*loaded.module));
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
                               debug::ExtractModule(*loaded.module, root, depth_,
@@ -151,9 +156,17 @@ class ExtractCommand : public Command {
       written.warnings = std::move(completed.notes);
       return written;
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(const debug::CapturedValues values,
-                              debug::CaptureValues(*loaded.module, root, extracted.parameters,
-                                                   iteration_, CaptureOf(loaded.module, stop)));
+    const Result<debug::CapturedValues> captured = debug::CaptureValues(
+        *loaded.module, root, extracted.parameters, iteration_, CaptureOf(loaded.module, stop));
+    if (!captured && HasCallback(*loaded.module) &&
+        captured.error().error_class == ErrorClass::kUnsupported) {
+      HLOSCOPE_ASSIGN_OR_RETURN(Written written, Write(extracted, {}, {}, form));
+      written.warnings = std::move(completed.notes);
+      written.warnings.push_back(UnknownInputs(*loaded.module, extracted, captured.error()));
+      return written;
+    }
+    if (!captured) return std::unexpected(captured.error());
+    const debug::CapturedValues& values = *captured;
     std::vector<hlo::Literal> expected;
     if (platform_ != request_.test.name) {
       HLOSCOPE_ASSIGN_OR_RETURN(expected, RunOnPlatform(extracted, values.arguments, stop));
@@ -163,6 +176,35 @@ class ExtractCommand : public Command {
     HLOSCOPE_ASSIGN_OR_RETURN(Written written, Write(extracted, values.arguments, expected, form));
     written.warnings = std::move(completed.notes);
     return written;
+  }
+
+  // No value depends on a callback whose result is unused; the instruction may be one itself.
+  Status SkipCallbacks(std::shared_ptr<const hlo::Module>& module,
+                       std::vector<std::string>& notes) const {
+    HLOSCOPE_TRY(FindRoot(*module));
+    HLOSCOPE_ASSIGN_OR_RETURN(debug::WithoutCallbacks without, debug::SkipCallbacks(module));
+    if (without.skipped.empty() || !FindRoot(*without.module)) return {};
+    module = std::move(without.module);
+    notes.push_back(debug::SkippedText(without.skipped));
+    return {};
+  }
+
+  static bool HasCallback(const hlo::Module& module) {
+    return std::ranges::any_of(module.instructions(), [&](const hlo::Instruction& i) {
+      return i.opcode == hlo::Opcode::kCustomCall &&
+             analysis::IsHostCallback(module.GetString(i, hlo::AttributeKey::kCustomCallTarget));
+    });
+  }
+
+  // "the values of in0 (call.3) and in1 (sin.1) are unknown: …".
+  static std::string UnknownInputs(const hlo::Module& module,
+                                   const debug::ExtractedModule& extracted, const Error& error) {
+    std::vector<std::string> inputs;
+    for (const hlo::InstructionId id : extracted.parameters) {
+      inputs.push_back(fmt::format("in{} ({})", inputs.size(), module.name(id)));
+    }
+    return fmt::format("the values of {} are unknown: {}; --inputs of `hloscope run` gives them",
+                       fmt::join(inputs, ", "), error.message);
   }
 
   Result<Written> Kernels(const dump::LoadedModule& loaded, std::vector<std::string> notes,
@@ -287,10 +329,10 @@ class ExtractCommand : public Command {
 
   std::string CommandLine(const Written& written) const {
     std::string line = "hloscope run " + Quoted(written.module);
-    if (!written.inputs.empty()) line += " --inputs " + Quoted(written.inputs);
-    if (fill_elided_) line += fmt::format(" --fill-elided {}", *fill_elided_);
+    if (!written.inputs.empty()) line += FormatText(" --inputs {}", Quoted(written.inputs));
+    if (fill_elided_) line += FormatText(" --fill-elided {}", *fill_elided_);
     if (!written.expected.empty()) {
-      line += " --expect " + Quoted(written.expected) + " --platform " + Quoted(platform_);
+      line += FormatText(" --expect {} --platform {}", Quoted(written.expected), Quoted(platform_));
     }
     if (takes_kernels_) line += " --as-dumped";
     return line;
@@ -299,10 +341,11 @@ class ExtractCommand : public Command {
   std::string Text(const Written& written) const {
     if (output_ == "-") return "";
     std::string text;
-    for (const std::string& warning : written.warnings) text += "warning: " + warning + "\n";
-    return text + fmt::format("{}: {} and {}\nrun it with\n  {}\n", written.module,
-                              Counted(written.instructions, "instruction"),
-                              Counted(written.parameters, "parameter"), CommandLine(written));
+    for (const std::string& warning : written.warnings)
+      text += FormatText("warning: {}\n", warning);
+    return text + FormatText("{}: {} and {}\nrun it with\n  {}\n", written.module,
+                             Counted(written.instructions, "instruction"),
+                             Counted(written.parameters, "parameter"), CommandLine(written));
   }
 
   std::string Json(const Written& written) const {

@@ -4,7 +4,6 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -13,9 +12,11 @@
 #include "app/fail.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "core/base/format_text.h"
 #include "core/base/jobs.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/text/text.h"
@@ -140,9 +141,8 @@ class FindCommand : public Command {
     });
     if (!done) status = Worse(status, Fail(InputKeys(), done.error(), context));
     for (const std::string& path : paths_) {
-      std::error_code error;
       if (failed.contains(path) || !stage_.empty()) continue;
-      if (!std::filesystem::is_directory(path, error)) continue;
+      if (!dump::IsFolder(path)) continue;
       const bool searched = std::ranges::any_of(
           files, [&](const Target& it) { return it.folder == path && it.searched; });
       if (!searched) {
@@ -168,8 +168,8 @@ class FindCommand : public Command {
     }
     if (matches.empty()) return text;
     if (!context.json) {
-      const std::string count = count_only_ ? fmt::format(":{}", matches.size()) : "";
-      return EscapeForTerminal(target.path + count + "\n", LineBreaks::kKeep);
+      return count_only_ ? FormatText("{}:{}\n", target.path, matches.size())
+                         : FormatText("{}\n", target.path);
     }
     JsonWriter json(text);
     json.BeginObject().Field("file", target.path);
@@ -184,8 +184,7 @@ class FindCommand : public Command {
   // One file for each stage of a dump (the text where there is one), and its other files.
   Status AddFiles(const std::string& path, const Pattern& pattern, const Context& context,
                   std::vector<Target>& files) const {
-    std::error_code error;
-    if (!std::filesystem::is_directory(path, error)) {
+    if (!dump::IsFolder(path)) {
       if (!stage_.empty()) return InputError(path + ": a file; --stage is of dumps");
       files.push_back({path, "", "", {}});
       return {};
@@ -334,7 +333,7 @@ class FindCommand : public Command {
   static std::string Line(const Match& match) {
     std::string place = match.line == 0 ? match.file : fmt::format("{}:{}", match.file, match.line);
     if (!match.computation.empty()) place += " " + match.computation;
-    return EscapeForTerminal(fmt::format("{}: {}\n", place, match.text), LineBreaks::kKeep);
+    return FormatText("{}: {}\n", place, match.text);
   }
   static std::string Json(const Target& target, const Match& match) {
     std::string out;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <unordered_map>
 
 #include "app/command.h"
@@ -17,7 +16,9 @@
 #include "app/reports/export_report.h"
 #include "app/reports/profile_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/listing/listing.h"
 #include "core/hlo/analysis/summary.h"
@@ -31,71 +32,86 @@ constexpr size_t kMaxShapes = 8;  // of parameters or results in a line of text
 class InfoCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
-    return {{.name = "paths",
-             .target = &paths_,
-             .help = "dump directories, modules, bundles or traces; - is standard input",
-             .value = "PATH",
-             .required = true},
-            {.name = "--select",
-             .target = &selection_,
-             .help = "one instruction through all passes, to its kernel, buffers and source line; "
-                     "or the instructions of kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE",
-             .value = "[MODULE:]INSTRUCTION[@STAGE]",
-             .conflicts = {"--passes", "--diff", "--module"}},
-            {.name = "--sass",
-             .target = &sass_,
-             .help = "with --select kernel=NAME: its registers, memory and SASS, by ptxas and "
-                     "nvdisasm or cuobjdump of this machine",
-             .needs = {"--select"}},
-            {.name = "--passes",
-             .target = &passes_,
-             .help = "what each pass changed, one line per pass",
-             .conflicts = {"--diff"}},
-            {.name = "--diff",
-             .target = &diff_,
-             .help = "what the pass before that stage changed, as an aligned diff",
-             .value = "[MODULE:]STAGE",
-             .conflicts = {"--module"}},
-            {.name = "--compile-time",
-             .target = &compile_time_,
-             .help = "where the time of the compilations went, pass by pass, and which passes and "
-                     "source lines grew the program; of a dump or a log",
-             .conflicts = {"--select", "--passes", "--diff"}},
-            {.name = "--autotuning",
-             .target = &autotuning_,
-             .help = "what XLA:GPU's autotuner chose: instruction, configuration, time and "
-                     "runner-up; of a dump or a file of autotune results",
-             .conflicts = {"--select", "--passes", "--diff", "--compile-time"}},
-            {.name = "--pin",
-             .target = &pin_,
-             .help = "with --autotuning: write the records of the dump to this file (*.txt or "
-                     "*.textproto), and print the flags that fix the choices",
-             .value = "FILE",
-             .needs = {"--autotuning"}},
-            {.name = "--memory",
-             .target = &memory_,
-             .help = "what holds the memory of each compiled module at its peak, largest first",
-             .conflicts = {"--select", "--passes", "--diff", "--compile-time", "--autotuning"}},
-            {.name = "--advise",
-             .target = &advise_,
-             .help = "with --memory: what would lower the peak, and to what",
-             .needs = {"--memory"}},
-            {.name = "--verify",
-             .target = &verify_,
-             .help = "with --advise: compile each module with what is advised, by XLA for the "
-                     "device of the dump, and say what it saved",
-             .needs = {"--advise"}},
-            {.name = "--module",
-             .target = &module_,
-             .help = "of dumps: only this module, by name or id",
-             .value = "MODULE"},
-            {.name = "--changed-only",
-             .target = &changed_only_,
-             .help = "with --passes: only the passes that changed something",
-             .needs = {"--passes"}},
-            {.name = "--no-cache",
-             .target = &no_cache_,
-             .help = "read the dump again, and neither read nor write the cache"}};
+    return {
+        {.name = "paths",
+         .target = &paths_,
+         .help = "dump directories, modules, bundles or traces; - is standard input",
+         .value = "PATH",
+         .required = true},
+        {.name = "--select",
+         .target = &selection_,
+         .help = "one instruction through all passes, to its kernel, buffers and source line; "
+                 "or the instructions of kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE",
+         .value = "[MODULE:]INSTRUCTION[@STAGE]",
+         .conflicts = {"--passes", "--diff", "--module"}},
+        {.name = "--sass",
+         .target = &sass_,
+         .help = "with --select kernel=NAME: its registers, memory and SASS, by ptxas and "
+                 "nvdisasm or cuobjdump of this machine",
+         .needs = {"--select"}},
+        {.name = "--passes",
+         .target = &passes_,
+         .help = "what each pass changed, one line per pass",
+         .conflicts = {"--diff"}},
+        {.name = "--diff",
+         .target = &diff_,
+         .help = "what the pass before that stage changed, as an aligned diff",
+         .value = "[MODULE:]STAGE",
+         .conflicts = {"--module"}},
+        {.name = "--compile-time",
+         .target = &compile_time_,
+         .help = "where the time of the compilations went, pass by pass, and which passes and "
+                 "source lines grew the program; of a dump or a log",
+         .conflicts = {"--select", "--passes", "--diff"}},
+        {.name = "--autotuning",
+         .target = &autotuning_,
+         .help = "what XLA:GPU's autotuner chose: instruction, configuration, time and "
+                 "runner-up; of a dump or a file of autotune results",
+         .conflicts = {"--select", "--passes", "--diff", "--compile-time"}},
+        {.name = "--pin",
+         .target = &pin_,
+         .help = "with --autotuning: write the records of the dump to this file (*.txt or "
+                 "*.textproto), and print the flags that fix the choices",
+         .value = "FILE",
+         .needs = {"--autotuning"}},
+        {.name = "--memory",
+         .target = &memory_,
+         .help = "what holds the memory of each compiled module at its peak, largest first",
+         .conflicts = {"--select", "--passes", "--diff", "--compile-time", "--autotuning"}},
+        {.name = "--advise",
+         .target = &advise_,
+         .help = "with --memory: what would lower the peak, and to what",
+         .needs = {"--memory"}},
+        {.name = "--verify",
+         .target = &verify_,
+         .help = "with --advise: compile each module with what is advised, by XLA for the "
+                 "device of the dump, and say what it saves",
+         .needs = {"--advise"}},
+        {.name = "--module",
+         .target = &module_,
+         .help = "of dumps: only this module, by name or id",
+         .value = "MODULE"},
+        {.name = "--top",
+         .target = &top_,
+         .help = fmt::format("of dumps: this many modules, as a table with totals (that of more "
+                             "than {} modules has {}); 0: all",
+                             kMaxModulesInFull, ModuleTableOptions().top),
+         .value = "N",
+         .conflicts = {"--module"},
+         .min = 0},
+        {.name = "--sort",
+         .target = &sort_,
+         .help = "of dumps: the order of that table",
+         .value = "COLUMN",
+         .choices = ModuleTableOrders(),
+         .conflicts = {"--module"}},
+        {.name = "--changed-only",
+         .target = &changed_only_,
+         .help = "with --passes: only the passes that changed something",
+         .needs = {"--passes"}},
+        {.name = "--no-cache",
+         .target = &no_cache_,
+         .help = "read the dump again, and neither read nor write the cache"}};
   }
 
   int Run(const Context& context) override {
@@ -105,8 +121,7 @@ class InfoCommand : public Command {
         status = Worse(status, Lineage(path, context));
         continue;
       }
-      std::error_code error;
-      bool directory = std::filesystem::is_directory(path, error);
+      bool directory = dump::IsFolder(path);
       if (!directory && !module_.empty()) {
         const auto misplaced = InputError(fmt::format("{}: --module is for dumps", path));
         status = Worse(status, Fail(path, misplaced.error(), context));
@@ -131,17 +146,34 @@ class InfoCommand : public Command {
     return kGood;
   }
 
+  // What is read as a folder is: an archive, or a text of several modules.
+  int Report(const std::string& path, const Context& context) const {
+    dump::OpenOptions options;
+    options.jobs = static_cast<int>(context.jobs);
+    options.count_stages = true;
+    const ReportForm form = context.json ? ReportForm::kJson : ReportForm::kText;
+    const auto report =
+        MakeDumpReport(path, context.limits, options, form, nullptr, nullptr, module_);
+    if (!report) return Fail(path, report.error(), context);
+    context.json ? WriteOut(DumpJson(*report)) : PrintOut(DumpText(*report));
+    return kGood;
+  }
+
   int Directory(const std::string& path, const Context& context) {
+    if (dump::IsArchive(path)) return Report(path, context);
     auto cache = no_cache_ || !module_.empty() ? std::nullopt : dump::ReportCache::OfUser();
-    const std::string name = ReportName(path, context.json ? "json" : "text", context);
-    auto listing = ListDump(path, name, context, cache ? &*cache : nullptr);
+    const std::string form = context.json ? "json" : "text";
+    const std::string parts_name = ReportName(path, form, context);
+    const std::string name = parts_name + TableName();
+    auto listing = ListDump(path, parts_name, context, cache ? &*cache : nullptr);
     if (!listing) return Fail(path, listing.error(), context);
     const dump::Fingerprint fingerprint = dump::FingerprintOf(*listing);
     std::optional<std::string> text;
     if (cache && context.json && cache->Copy(name, fingerprint, WriteOut)) return kGood;
     if (cache && !context.json) text = cache->Load(name, fingerprint);
     if (!text) {
-      Result<std::string> made = MakeText(path, context, *listing, cache ? &*cache : nullptr, name);
+      Result<std::string> made =
+          MakeText(path, context, *listing, cache ? &*cache : nullptr, parts_name);
       if (!made) return Fail(path, made.error(), context);
       text = *std::move(made);
       if (cache) cache->Store(name, fingerprint, *text);
@@ -175,7 +207,20 @@ class InfoCommand : public Command {
                        known ? &*known : nullptr, cache == nullptr ? nullptr : &next, module_));
     if (cache != nullptr && listing.heads != nullptr)
       cache->Store(parts_name, kAny, next.Pack(*listing.heads));
-    return context.json ? DumpJson(report) : DumpText(report);
+    return context.json ? DumpJson(report) : DumpText(report, Table());
+  }
+
+  ModuleTableOptions Table() const {
+    ModuleTableOptions table;
+    table.is_asked = top_.has_value() || sort_.has_value();
+    if (top_) table.top = static_cast<size_t>(*top_);
+    if (sort_) table.sort = *sort_;
+    return table;
+  }
+  // A report in the cache is one of a table.
+  std::string TableName() const {
+    const ModuleTableOptions table = Table();
+    return table.is_asked ? fmt::format("\ntable {} {}", table.top, table.sort) : "";
   }
 
   // What is known about a file that holds no HLO module; false if it may hold one.
@@ -194,7 +239,7 @@ class InfoCommand : public Command {
       WriteOut(out + "\n");
       return true;
     }
-    PrintOut(fmt::format("{}: {} ({})\n", file.path(), dump::Describe(kind), BytesText(bytes)));
+    PrintOut(FormatText("{}: {} ({})\n", file.path(), dump::Describe(kind), BytesText(bytes)));
     if (kind == dump::FileKind::kStableHloText) PrintOut(file.bytes());
     return true;
   }
@@ -211,8 +256,12 @@ class InfoCommand : public Command {
   }
 
   int File(const std::string& path, const Context& context) {
-    Result<FileView> file = FileView::Open(path, context.limits);
+    Result<FileView> file = dump::OpenInput(path, context.limits);
     if (!file) return Fail(path, file.error(), context);
+    const dump::ModuleParts inside =
+        dump::FindModuleParts(file->bytes(), dump::Sniff(file->bytes()), context.limits);
+    if (inside.parts.size() > 1) return Report(path, context);
+    if (const auto only = dump::OnlyModuleIn(*file, context.limits); only) file = only;
     if (!dump::IsModuleKind(dump::Sniff(file->bytes())) && profiler::IsTrace(file->bytes()))
       return Trace(*file, context);
     if (ShowOtherKind(*file, context)) return kGood;
@@ -265,7 +314,7 @@ class InfoCommand : public Command {
 
   // All of a few shapes; of many, how often each of the first occurs.
   static std::string ShapesText(const std::vector<std::string>& shapes) {
-    if (shapes.size() <= kMaxShapes) return fmt::format("{}", fmt::join(shapes, " "));
+    if (shapes.size() <= kMaxShapes) return FormatText("{}", Join(shapes, " "));
     std::vector<std::pair<std::string_view, size_t>> counts;
     std::unordered_map<std::string_view, size_t> at;
     for (const std::string& shape : shapes) {
@@ -273,12 +322,12 @@ class InfoCommand : public Command {
       if (is_new) counts.emplace_back(shape, 0);
       ++counts[found->second].second;
     }
-    std::string out = fmt::format("{}:", Counted(shapes.size(), "array"));
+    std::string out = FormatText("{}:", Counted(shapes.size(), "array"));
     for (size_t k = 0; k < std::min(counts.size(), kMaxShapes); ++k)
-      out += fmt::format("{} {} × {}", k > 0 ? "," : "", counts[k].second, counts[k].first);
+      out += FormatText("{} {} × {}", k > 0 ? "," : "", counts[k].second, counts[k].first);
     if (counts.size() > kMaxShapes)
-      out += fmt::format(" and {} (--json lists all)",
-                         Counted(counts.size() - kMaxShapes, "more shape"));
+      out += FormatText(" and {} (--json lists all)",
+                        Counted(counts.size() - kMaxShapes, "more shape"));
     return out;
   }
 
@@ -286,38 +335,39 @@ class InfoCommand : public Command {
                               const Limits& limits) {
     const hlo::Module& m = *loaded.module;
     std::string out =
-        fmt::format("{}: module {} ({}, {})\n", loaded.path, m.name(), dump::Describe(loaded.kind),
-                    BytesText(static_cast<int64_t>(loaded.file.bytes().size())));
-    out += fmt::format("  {} in {}, entry {}{}\n", Counted(s.instructions, "instruction"),
-                       Counted(s.computations, "computation"), m[m.entry().name],
-                       m.header().is_scheduled ? ", scheduled" : "");
+        FormatText("{}: module {} ({}, {})\n", loaded.path, m.name(), dump::Describe(loaded.kind),
+                   BytesText(static_cast<int64_t>(loaded.file.bytes().size())));
+    out += FormatText("  {} in {}, entry {}{}\n", Counted(s.instructions, "instruction"),
+                      Counted(s.computations, "computation"), m[m.entry().name],
+                      m.header().is_scheduled ? ", scheduled" : "");
     const hlo::Topology topology = hlo::TopologyOf(m, limits.devices);
-    out += fmt::format("  replica_count {}, num_partitions {}{}\n", m.header().replica_count,
-                       m.header().num_partitions,
-                       topology.unpartitioned ? ", not SPMD-partitioned yet" : "");
-    if (!topology.note.empty()) out += "  " + topology.note + "\n";
+    out += FormatText("  replica_count {}, num_partitions {}{}\n", m.header().replica_count,
+                      m.header().num_partitions,
+                      topology.unpartitioned ? ", not SPMD-partitioned yet" : "");
+    if (!topology.note.empty()) out += FormatText("  {}\n", topology.note);
     std::vector<std::string> results;
     const hlo::Shape& result = m.shape(m.entry().root);
     if (result.IsTuple()) {
       for (const hlo::Shape& element : result.elements()) results.push_back(ToString(element));
     }
-    out += fmt::format("  parameters: {} ({})\n", ShapesText(s.parameters),
-                       BytesText(s.parameter_bytes));
-    out += fmt::format("  result: {} ({})\n",
-                       results.size() > kMaxShapes ? ShapesText(results) : s.result,
-                       BytesText(s.result_bytes));
+    out += FormatText("  parameters: {} ({})\n", ShapesText(s.parameters),
+                      BytesText(s.parameter_bytes));
+    out += FormatText("  result: {} ({})\n",
+                      results.size() > kMaxShapes ? ShapesText(results) : s.result,
+                      BytesText(s.result_bytes));
     if (s.elided_constants != 0) {
-      out += fmt::format(
+      out += FormatText(
           "  {} elided: the values are not in this file, but in the .hlo.pb of the dump\n",
           Counted(s.elided_constants, "constant"));
     }
     out += "  opcodes:";
     for (size_t k = 0; k < s.opcodes.size() && k < 12; ++k)
-      out += fmt::format(" {} {}", s.opcodes[k].second, s.opcodes[k].first);
+      out += FormatText(" {} {}", s.opcodes[k].second, s.opcodes[k].first);
     out += s.opcodes.size() > 12 ? fmt::format(" and {} more\n", s.opcodes.size() - 12) : "\n";
-    for (const hlo::Diagnostic& d : loaded.diagnostics) out += "  warning: " + d.message + "\n";
+    for (const hlo::Diagnostic& d : loaded.diagnostics)
+      out += FormatText("  warning: {}\n", d.message);
     for (const auto& list : loaded.proto.arguments)
-      out += fmt::format("  holds {}\n", Counted(list.size(), "argument"));
+      out += FormatText("  holds {}\n", Counted(list.size(), "argument"));
     return out;
   }
 
@@ -351,7 +401,8 @@ class InfoCommand : public Command {
   }
 
   std::vector<std::string> paths_;
-  std::optional<std::string> selection_, diff_;
+  std::optional<std::string> selection_, diff_, sort_;
+  std::optional<int64_t> top_;
   std::string module_, pin_;
   bool memory_ = false, advise_ = false, verify_ = false;
   bool sass_ = false, passes_ = false, compile_time_ = false, autotuning_ = false,

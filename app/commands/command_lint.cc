@@ -10,6 +10,7 @@
 #include "app/output.h"
 #include "core/analysis/lint/lint.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/base/parse_json.h"
 #include "core/dump/dump_model.h"
@@ -80,8 +81,8 @@ class LintCommand : public Command {
         json.Field("pattern", rule.pattern).Field("fix", rule.fix).EndObject();
         WriteOut(out + "\n");
       } else {
-        PrintOut(fmt::format("{} ({}): {}\n  fix: {}\n", rule.name, ToString(rule.severity),
-                             rule.pattern, rule.fix));
+        PrintOut(FormatText("{} ({}): {}\n  fix: {}\n", rule.name, ToString(rule.severity),
+                            rule.pattern, rule.fix));
       }
     }
     return kGood;
@@ -181,13 +182,13 @@ class LintCommand : public Command {
 
   static std::string Text(const Place& place, const LintFinding& finding, const LintRule& rule) {
     std::string out =
-        fmt::format("{}{}: {} {}", place.file, place.module.empty() ? "" : " " + place.module,
-                    ToString(rule.severity), rule.name);
-    if (!finding.instruction.empty()) out += ": " + finding.instruction;
-    if (!finding.source.empty()) out += " at " + finding.source;
+        FormatText("{}{}: {} {}", place.file, place.module.empty() ? "" : " " + place.module,
+                   ToString(rule.severity), rule.name);
+    if (!finding.instruction.empty()) out += FormatText(": {}", finding.instruction);
+    if (!finding.source.empty()) out += FormatText(" at {}", finding.source);
     if (finding.places > 1)
-      out += fmt::format(" and {} of this line", Counted(finding.places - 1, "more", "more"));
-    return out + fmt::format("\n  {}; {}\n  fix: {}\n", rule.pattern, finding.cost, rule.fix);
+      out += FormatText(" and {} of this line", Counted(finding.places - 1, "more", "more"));
+    return out + FormatText("\n  {}; {}\n  fix: {}\n", rule.pattern, finding.cost, rule.fix);
   }
 
   static std::string Json(const Place& place, const LintFinding& finding, const LintRule& rule) {
@@ -208,9 +209,9 @@ class LintCommand : public Command {
   }
 
   void Summary() const {
-    std::string out = fmt::format("{}, {}, {}", Counted(counts_[2], "error"),
-                                  Counted(counts_[1], "warning"), Counted(counts_[0], "note"));
-    if (suppressed_ != 0) out += fmt::format("; {} in the baseline", suppressed_);
+    std::string out = FormatText("{}, {}, {}", Counted(counts_[2], "error"),
+                                 Counted(counts_[1], "warning"), Counted(counts_[0], "note"));
+    if (suppressed_ != 0) out += FormatText("; {} in the baseline", suppressed_);
     PrintOut(out + "\n");
   }
 

@@ -10,6 +10,7 @@
 #include "app/fail.h"
 #include "app/output.h"
 #include "core/base/closest_text.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/eval/coverage.h"
 #include "core/hlo/opcode.h"
@@ -100,10 +101,10 @@ class OpsCommand : public Command {
 
   static std::string Text(const hlo::OpcodeInfo& info) {
     std::string out =
-        fmt::format("{:<26} {:>8}  {}\n", info.text,
-                    info.arity < 0 ? "any" : std::to_string(info.arity), Attributes(info));
+        FormatText("{:<26} {:>8}  {}\n", info.text,
+                   info.arity < 0 ? "any" : std::to_string(info.arity), Attributes(info));
     for (const eval::CoverageRow& row : CoverageOf(info.text)) {
-      out += fmt::format("    {}: {}\n", row.distance, row.types);
+      out += FormatText("    {}: {}\n", row.distance, row.types);
     }
     return out;
   }

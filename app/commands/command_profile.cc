@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "app/any_module.h"
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/commands/record_profile.h"
@@ -22,6 +23,7 @@
 #include "app/run_options.h"
 #include "app/workers.h"
 #include "app/written_files.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
 #include "core/replay/gpu_targets.h"
@@ -166,11 +168,13 @@ class ProfileCommand : public Command {
     Result<FileView> file = FileView::Open(path, context.limits);
     if (!file) return Fail(path, file.error(), context);
     const bool is_trace = profiler::IsTrace(file->bytes());
-    if (!is_trace && dump::IsModuleKind(dump::Sniff(file->bytes()))) {
-      if (Status asked = CheckRun(path); !asked) return Fail(path, asked.error(), context);
+    const dump::FileKind kind = dump::Sniff(file->bytes());
+    if (!is_trace && (dump::IsModuleKind(kind) || IsMlir("", kind))) {
+      if (Status asked = CheckRun(path); !asked)
+        return Fail(path, InFile(asked.error(), path), context);
       return Record(path, context);
     }
-    if (Status asked = CheckRead(); !asked) return Fail(path, asked.error(), context);
+    if (Status asked = CheckRead(); !asked) return Fail(path, InFile(asked.error(), path), context);
     Result<ProfileReport> report = ReadProfileReport(*file, modules, context.limits, jobs);
     if (!report) return Fail(path, report.error(), context);
     if (!out_.empty()) return WriteOne(*report, context);

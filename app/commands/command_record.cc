@@ -15,6 +15,7 @@
 #include "core/base/environment.h"
 #include "core/base/escape.h"
 #include "core/base/file.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/debug/bundle/redactor.h"
@@ -25,6 +26,7 @@
 #include "core/debug/record/program_run.h"
 #include "core/debug/record/python_hook.h"
 #include "core/debug/record/recording_plan.h"
+#include "core/debug/record/unused_path.h"
 #include "core/dump/run_record.h"
 
 namespace hloscope::app {
@@ -73,8 +75,8 @@ class RecordCommand : public Command {
     auto plan = debug::PlanRecording(*program, environment, options_);
     if (!plan) return Fail(InputKeys(), plan.error(), context);
     for (const std::string& text : plan->warnings) Warn(text);
-    PrintError(fmt::format("records {} into {}", Frameworks(*program), plan->dump));
-    log_ = FreeLog(plan->dump);
+    PrintError(FormatText("records {} into {}", Frameworks(*program), plan->dump));
+    log_ = UnusedPath(fmt::format("{}/{}.log", plan->dump, kLog));
     const size_t profiles = FilesIn(plan->dump + "/profile");
     auto run = debug::RunRecorded({.program = program->program,
                                    .command = command_,
@@ -85,8 +87,8 @@ class RecordCommand : public Command {
     if (!run) return Fail(InputKeys(), run.error(), context);
     if (run->log_lost) Warn("standard error is incomplete: the disk is full");
     if (run->interrupted || run->exit.by_signal || run->exit.code != 0) {
-      Warn(fmt::format("the program {}{}; the dump up to that point is kept",
-                       run->interrupted ? "was interrupted and " : "", run->exit.ToString()));
+      Warn(FormatText("the program {}{}; the dump up to that point is kept",
+                      run->interrupted ? "was interrupted and " : "", run->exit.ToString()));
     }
     WarnOfFlags(*program, environment, *plan, *run, context.limits);
     if (!plan->hook.empty()) {
@@ -109,14 +111,6 @@ class RecordCommand : public Command {
     warnings_.push_back(std::move(text));
   }
 
-  // A folder may hold the log of another run, or a file of the user's.
-  static std::string FreeLog(const std::string& dump) {
-    std::string path = fmt::format("{}/{}.log", dump, kLog);
-    std::error_code error;
-    for (int k = 2; std::filesystem::exists(path, error); ++k)
-      path = fmt::format("{}/{}-{}.log", dump, kLog, k);
-    return path;
-  }
   static size_t FilesIn(const std::string& folder) {
     std::error_code error;
     size_t files = 0;
@@ -132,7 +126,7 @@ class RecordCommand : public Command {
     std::vector<std::string> names;
     for (const auto& [name, version] : program.frameworks)
       names.push_back(version.empty() ? name : name + " " + version);
-    return names.empty() ? "a program" : fmt::format("{}", fmt::join(names, ", "));
+    return names.empty() ? "a program" : Join(names, ", ");
   }
 
   // Whether a crash is due to our flags, as far as a small program of ours shows it.
@@ -143,17 +137,17 @@ class RecordCommand : public Command {
     const auto log = FileView::Open(log_, limits);
     if (!debug::MayBeFlags(run.exit, log ? log->bytes() : std::string_view())) return;
     if (!program.frameworks.empty())
-      PrintError(fmt::format("tries the same flags on a small {} program",
-                             program.frameworks.front().name));
+      PrintError(FormatText("tries the same flags on a small {} program",
+                            program.frameworks.front().name));
     const debug::FlagVerdict verdict = debug::TryFlags(program, environment, plan);
     if (verdict.is_ours) {
-      Warn(fmt::format(
+      Warn(FormatText(
           "the crash is due to flags that hloscope set: a small {} program {} with them, and runs "
           "without; fix: record without the options that add them, of {}",
-          verdict.framework, verdict.how, fmt::join(plan.added, " ")));
+          verdict.framework, verdict.how, Join(plan.added, " ")));
       return;
     }
-    Warn(fmt::format(
+    Warn(FormatText(
         "{}; your program was not run again, as it may have effects; to see whether "
         "it crashes without them, run the same command without `hloscope record --`",
         verdict.is_known ? fmt::format("a small {} program runs with the flags that hloscope set",
@@ -245,10 +239,10 @@ class RecordCommand : public Command {
       WriteOut(out + DumpJson(*report).substr(1));
     } else {
       PrintOut(DumpOverviewText(*report) +
-               fmt::format("  next: hloscope info {0}\n        hloscope open {0}\n"
-                           "  to report a problem: hloscope bundle create {0} --text all, which is "
-                           "redacted; {1} is not\n",
-                           Quoted(plan.dump), std::filesystem::path(log_).filename().string()));
+               FormatText("  next: hloscope info {0}\n        hloscope open {0}\n"
+                          "  to report a problem: hloscope bundle create {0} --text all, which is "
+                          "redacted; {1} is not\n",
+                          Quoted(plan.dump), std::filesystem::path(log_).filename().string()));
     }
     if (ExitOf(run) != 0) return kDied;
     return kept ? kGood : ExitStatusOf(kept.error());

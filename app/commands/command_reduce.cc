@@ -20,6 +20,8 @@
 #include "core/base/escape.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"
+#include "core/debug/bundle/take_values.h"
+#include "core/debug/record/unused_path.h"
 #include "core/debug/reduce/reduce_module.h"
 #include "core/debug/reduce/write_candidate.h"
 #include "core/replay/platform_table.h"
@@ -42,13 +44,14 @@ class ReduceCommand : public Command {
          .target = &files_.module,
          .help = "a module that fails: its values differ from those of a reference, it crashes, "
                  "meets its deadline or its memory limit, is refused with an error, or makes a NaN "
-                 "(--find nan); exit status 1 if it does not fail",
+                 "(--find nan); exit status 1 if it does not fail. A bundle is run as it was "
+                 "recorded, unless options say otherwise",
          .value = "MODULE",
          .required = true},
         {.name = "-o",
          .target = &files_.output,
          .help = "the smallest module as HLO text; inputs that the seed does not generate are "
-                 "written next to it as .npz",
+                 "written next to it as .npz (under another name where there is such a file)",
          .value = "OUT",
          .required = true},
         {.name = "--script",
@@ -85,6 +88,10 @@ class ReduceCommand : public Command {
   }
 
   Status Check(const Context& context) {
+    if (script_.empty()) {
+      HLOSCOPE_TRY(debug::TakeRecordedRun(files_.module, shared_.given(), shared_.request(),
+                                          context.limits));
+    }
     HLOSCOPE_TRY(shared_.Prepare(context));
     HLOSCOPE_TRY(bundle_.Check());
     if (bundle_.asked() && !script_.empty()) {
@@ -99,12 +106,9 @@ class ReduceCommand : public Command {
       return InputError(files_.output + ": expected a name in .hlo");
     }
     const debug::RunSpec& request = shared_.request();
-    std::string inputs = files_.output;  // those of the reduced module
-    inputs.replace(inputs.rfind('.'), std::string::npos, ".npz");
-    HLOSCOPE_TRY(CheckFilesToWrite(std::vector<FileToWrite>{{"-o", files_.output}, {"-o", inputs}},
-                                   {std::span(&files_.module, 1), request.inputs.files,
-                                    request.compare.expect, request.inputs.infeed}));
-    return {};
+    return CheckFilesToWrite(std::vector<FileToWrite>{{"-o", files_.output}},
+                             {std::span(&files_.module, 1), request.inputs.files,
+                              request.compare.expect, request.inputs.infeed});
   }
 
   // As StartWorkers, but the modules that workers die of here are not kept as evidence.
@@ -146,6 +150,10 @@ class ReduceCommand : public Command {
     if (Status written = Write(report.smallest, report.inputs_from_seed); !written) {
       return Refused(written.error());
     }
+    if (!files_.inputs.empty() && files_.inputs != UsualInputs()) {
+      report.notes.push_back(fmt::format("{} was there before and is kept; the inputs are in {}",
+                                         UsualInputs(), files_.inputs));
+    }
     WriteCommand(report);
     return report;
   }
@@ -163,12 +171,18 @@ class ReduceCommand : public Command {
     });
   }
 
+  std::string UsualInputs() const {
+    return std::filesystem::path(files_.output).replace_extension(".npz").string();
+  }
+
   Status Write(const Candidate& candidate, bool inputs_from_seed) {
-    HLOSCOPE_ASSIGN_OR_RETURN(std::string inputs,
-                              debug::WriteCandidate(candidate, inputs_from_seed, files_.output));
+    if (inputs_.empty()) inputs_ = UnusedPath(UsualInputs());
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const bool has_inputs,
+        debug::WriteCandidate(candidate, inputs_from_seed, files_.output, inputs_));
     // Inputs of a larger module that was written before belong to nothing any more.
-    if (inputs.empty() && !files_.inputs.empty()) std::filesystem::remove(files_.inputs);
-    files_.inputs = std::move(inputs);
+    if (!has_inputs && !files_.inputs.empty()) std::filesystem::remove(files_.inputs);
+    files_.inputs = has_inputs ? inputs_ : "";
     return {};
   }
 
@@ -180,6 +194,10 @@ class ReduceCommand : public Command {
     RunSpec request = shared_.request();
     request.reference.name = report.reference_platform;
     request.compare.expect.clear();
+    if (!request.repeats.different_random_seeds) {
+      request.inputs.seed = report.seed;
+      request.repeats.iterations = 1;
+    }
     request.inputs = request.inputs.With({});
     if (!files_.inputs.empty()) request.inputs.files = {files_.inputs};
     files_.command = "hloscope run " + Quoted(files_.output) + shared_.OptionsText(request);
@@ -218,6 +236,7 @@ class ReduceCommand : public Command {
   }
 
   ReduceFiles files_;
+  std::string inputs_;  // where those of the reduced module are written
   std::string script_;
   std::optional<double> minutes_;
   RunOptionSet shared_;

@@ -25,6 +25,7 @@
 #include "app/run_options.h"
 #include "app/workers.h"
 #include "app/written_files.h"
+#include "core/base/format_text.h"
 #include "core/debug/run/failure.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/stage_order.h"
@@ -228,17 +229,23 @@ class RunCommand : public Command {
     return {};
   }
 
-  // The modules of a dump as they were before optimization.
+  // The modules of a dump as they were before optimization; of a folder without one those that lie
+  // in it.
   static std::vector<std::string> BeforeOptimization(const dump::DumpModel& model) {
-    std::vector<std::string> files;
+    std::vector<std::string> dumped, others;
     for (size_t m = 0; m < model.modules().size(); ++m) {
-      const auto& stages = model.modules()[m].stages;
-      if (stages.empty() || dump::PhaseOf(stages.front().name) != dump::StagePhase::kInput)
-        continue;
-      int32_t file = model.ModuleFile(static_cast<int32_t>(m), 0);
-      if (file >= 0) files.push_back(model.FullPath(file));
+      const auto& [stages, id] = std::tie(model.modules()[m].stages, model.modules()[m].id);
+      const auto at = static_cast<int32_t>(m);
+      const int32_t file =
+          stages.empty() ? model.FindFile(at, dump::FileRole::kStableHlo) : model.ModuleFile(at, 0);
+      if (file < 0) continue;
+      if (!stages.empty() && dump::PhaseOf(stages.front().name) == dump::StagePhase::kInput) {
+        dumped.push_back(model.FullPath(file));
+      } else if (id < 0) {
+        others.push_back(model.FullPath(file));
+      }
     }
-    return files;
+    return dumped.empty() ? others : dumped;
   }
 
   // What each of several modules writes: F.STEM.npz for F.npz, DIR/STEM for DIR.
@@ -343,7 +350,7 @@ class RunCommand : public Command {
   static void PrintLiterals(const RunReport& report) {
     std::string out;
     auto add = [&](std::string_view name, size_t k, const hlo::Literal& value) {
-      out += fmt::format("{}{} {} ", name, k, hlo::ToString(value.shape(), false));
+      out += FormatText("{}{} {} ", name, k, hlo::ToString(value.shape(), false));
       hlo::AppendLiteral(out, value, false);
       out += '\n';
     };

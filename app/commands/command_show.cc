@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <filesystem>
 
 #include "app/command.h"
 #include "app/fail.h"
@@ -11,6 +10,7 @@
 #include "app/output.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 #include "core/graph/svg.h"
 #include "core/graph/unfolding.h"
 #include "core/hlo/analysis/find_instruction.h"
@@ -69,8 +69,7 @@ class ShowCommand : public Command {
   int Run(const Context& context) override {
     Result<dump::LoadedModule> loaded = dump::LoadModule(module_, context.limits);
     if (!loaded) {
-      std::error_code error;
-      const bool is_folder = std::filesystem::is_directory(module_, error);
+      const bool is_folder = dump::IsFolder(module_);
       if (is_folder)
         loaded.error().hint = "name a module file; `hloscope info` lists those of a dump";
       return Fail(module_, loaded.error(), context);

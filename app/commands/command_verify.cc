@@ -11,6 +11,7 @@
 #include "app/inputs.h"
 #include "app/output.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/jobs.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
@@ -125,14 +126,13 @@ class VerifyCommand : public Command {
   }
 
   static std::string Lines(const std::string& file, const FileReport& report) {
-    if (!report.loaded)
-      return EscapeForTerminal(report.loaded.error().ToString(), LineBreaks::kKeep) + "\n";
+    if (!report.loaded) return MessageLines(report.loaded.error().ToString()) + "\n";
     std::string lines = ProblemLines(*report.loaded, report.diagnostics);
     if (report.sound()) {
-      lines += fmt::format("{}: ok, {}\n", file,
-                           Counted(report.loaded->module->instructions().size(), "instruction"));
+      lines += FormatText("{}: ok, {}\n", file,
+                          Counted(report.loaded->module->instructions().size(), "instruction"));
     }
-    return EscapeForTerminal(lines, LineBreaks::kKeep);
+    return lines;
   }
 
   static std::string Json(const std::string& file, const FileReport& report) {

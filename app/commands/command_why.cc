@@ -8,7 +8,9 @@
 #include "app/fail.h"
 #include "app/output.h"
 #include "core/analysis/compilation/why_fusion.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 
 namespace hloscope::app {
@@ -62,7 +64,7 @@ class WhyCommand : public Command {
     std::error_code error;
     std::filesystem::path folder = path_;
     std::string file;
-    if (!std::filesystem::is_directory(folder, error)) {
+    if (!dump::IsFolder(folder)) {
       file = folder.filename().string();
       folder = folder.has_parent_path() ? folder.parent_path() : ".";
       if (!std::filesystem::exists(path_, error)) return InputError(path_ + ": no such file");
@@ -88,18 +90,18 @@ class WhyCommand : public Command {
       const std::string_view state = answer.status == "fused"       ? "fused"
                                      : answer.status == "not_fused" ? "not fused"
                                                                     : "not known";
-      out = fmt::format("{} and {}: {}", names_[0], names_[1], state);
-      if (answer.step != 0) out += fmt::format(" at step {}", answer.step);
+      out = FormatText("{} and {}: {}", names_[0], names_[1], state);
+      if (answer.step != 0) out += FormatText(" at step {}", answer.step);
     } else {
-      out = fmt::format("{}: made by {}", names_[0], answer.made_by);
+      out = FormatText("{}: made by {}", names_[0], answer.made_by);
     }
-    out += fmt::format("\n  {}\n", answer.reason);
+    out += FormatText("\n  {}\n", answer.reason);
     for (const analysis::FusionReason& reason : answer.because) {
-      out += "  " + reason.text;
-      if (!reason.source.empty()) out += " at " + reason.source;
+      out += FormatText("  {}", reason.text);
+      if (!reason.source.empty()) out += FormatText(" at {}", reason.source);
       out += "\n";
     }
-    for (const std::string& note : answer.notes) out += "  note: " + note + "\n";
+    for (const std::string& note : answer.notes) out += FormatText("  note: {}\n", note);
     if (answer.replay_agrees == true)
       out += "  the steps, replayed over the module before, give exactly the fusions after\n";
     return out;

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "app/dump_cache.h"
 #include "app/output.h"
 #include "app/reports/dump_comparison_report.h"
 #include "core/base/closest_text.h"
 #include "core/base/jobs.h"
+#include "core/dump/container.h"
 
 namespace hloscope::app {
 namespace {
@@ -24,8 +24,7 @@ int DumpJobs(const Context& context) {
 
 Result<DumpPrograms> ReadDumpPrograms(const std::string& path, analysis::ProgramReader& reader,
                                       const Context& context) {
-  std::error_code error;
-  const bool is_folder = std::filesystem::is_directory(path, error);
+  const bool is_folder = dump::IsFolder(path);
   const auto cache = is_folder ? dump::ReportCache::OfUser() : std::nullopt;
   const std::string name = ReportName(path, "programs", context);
   dump::OpenOptions options;

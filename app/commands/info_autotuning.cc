@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
 #include "core/analysis/compilation/autotuning.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 
 namespace hloscope::app {
 namespace {
@@ -41,10 +42,10 @@ std::string Candidates(const std::optional<double>& time,
                        const std::optional<dump::AutotuneCandidate>& runner_up) {
   std::string out = TimeText(time);
   if (runner_up) {
-    out += fmt::format("; runner-up {}, {}", ToString(runner_up->config),
-                       TimeText(runner_up->time_us));
+    out +=
+        FormatText("; runner-up {}, {}", ToString(runner_up->config), TimeText(runner_up->time_us));
     if (time && *time > 0 && runner_up->time_us)
-      out += fmt::format(" (+{:.1f} %)", (*runner_up->time_us / *time - 1) * 100);
+      out += FormatText(" (+{:.1f} %)", (*runner_up->time_us / *time - 1) * 100);
   }
   return out;
 }
@@ -60,33 +61,33 @@ std::string RecordName(const AutotuneRecord& record) {
 
 std::string RecordText(const AutotuneRecord& record) {
   std::string out =
-      fmt::format("  {}\n    {}, {}", RecordName(record), ToString(record.chosen.config),
-                  Candidates(record.chosen.time_us, record.runner_up));
-  if (record.version) out += fmt::format(", record version {}", *record.version);
+      FormatText("  {}\n    {}, {}", RecordName(record), ToString(record.chosen.config),
+                 Candidates(record.chosen.time_us, record.runner_up));
+  if (record.version) out += FormatText(", record version {}", *record.version);
   if (record.candidates > 1)
-    out += fmt::format(", {} ({} failed)", Counted(record.candidates, "candidate"), record.failed);
+    out += FormatText(", {} ({} failed)", Counted(record.candidates, "candidate"), record.failed);
   return out + "\n";
 }
 
 std::string TextOf(const std::string& path, const Autotuning& found,
                    const std::vector<std::string>& flags) {
   std::string out =
-      fmt::format("{}: {}\n", path, Counted(found.choices.size(), "chosen configuration"));
+      FormatText("{}: {}\n", path, Counted(found.choices.size(), "chosen configuration"));
   for (const Choice& choice : found.choices) {
-    out += fmt::format("  {} {}{}\n    {}; {}", choice.module, choice.instruction,
-                       choice.source.empty() ? "" : " at " + choice.source, ToString(choice.config),
-                       Candidates(choice.time_us, choice.runner_up));
-    if (choice.version) out += fmt::format(", record version {}", *choice.version);
+    out += FormatText("  {} {}{}\n    {}; {}", choice.module, choice.instruction,
+                      choice.source.empty() ? "" : " at " + choice.source, ToString(choice.config),
+                      Candidates(choice.time_us, choice.runner_up));
+    if (choice.version) out += FormatText(", record version {}", *choice.version);
     out += "\n";
   }
   if (!found.others.empty())
-    out += fmt::format("  {} not attributed to an instruction:\n",
-                       Counted(found.others.size(), "record"));
+    out += FormatText("  {} not attributed to an instruction:\n",
+                      Counted(found.others.size(), "record"));
   for (const AutotuneRecord& record : found.others) out += RecordText(record);
-  for (const std::string& note : found.notes) out += "  note: " + note + "\n";
+  for (const std::string& note : found.notes) out += FormatText("  note: {}\n", note);
   if (!flags.empty()) {
     out += "  to fix these choices, for this version of XLA and this device:\n";
-    for (const std::string& flag : flags) out += "    " + flag + "\n";
+    for (const std::string& flag : flags) out += FormatText("    {}\n", flag);
   }
   return out;
 }
@@ -181,9 +182,8 @@ Status Pin(const std::string& file, Autotuning& found) {
 
 Result<std::string> AutotuningText(const std::string& path, const AutotuningRequest& request,
                                    const Context& context) {
-  std::error_code error;
   Autotuning found;
-  if (std::filesystem::is_directory(path, error)) {
+  if (dump::IsFolder(path)) {
     HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits));
     int32_t only = -1;
     if (!request.module.empty()) {

@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
 #include "core/analysis/compilation/compile_time.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 
 namespace hloscope::app {
 namespace {
@@ -22,8 +23,8 @@ constexpr size_t kMaxPasses = 10, kMaxModules = 20;  // in the text
 
 std::string Text(const Us& us) {
   if (!us) return "?";
-  if (*us >= 10'000'000) return fmt::format("{:.1f} s", static_cast<double>(*us) / 1e6);
-  return fmt::format("{:.1f} ms", static_cast<double>(*us) / 1e3);
+  if (*us >= 10'000'000) return FormatText("{:.1f} s", static_cast<double>(*us) / 1e6);
+  return FormatText("{:.1f} ms", static_cast<double>(*us) / 1e3);
 }
 
 // What is left of the total: the time between passes, and what no source names.
@@ -43,28 +44,28 @@ Us Sum(const CompileTime& times, Us ModuleCompileTime::* field) {
 }
 
 std::string Row(std::string_view name, const ModuleCompileTime& time) {
-  std::string out = fmt::format("  {:<40} {:>10} {:>10} {:>10} {:>10} {:>10}", name,
-                                Text(time.total_us), Text(time.passes_us), Text(time.autotuner_us),
-                                Text(time.backend_us), Text(RestOf(time)));
+  std::string out = FormatText("  {:<40} {:>10} {:>10} {:>10} {:>10} {:>10}", name,
+                               Text(time.total_us), Text(time.passes_us), Text(time.autotuner_us),
+                               Text(time.backend_us), Text(RestOf(time)));
   if (time.instructions_before && time.instructions_after)
-    out += fmt::format("  {} → {}", *time.instructions_before, *time.instructions_after);
+    out += FormatText("  {} → {}", *time.instructions_before, *time.instructions_after);
   return out + "\n";
 }
 
 std::string PassLine(const PassTime& pass) {
-  std::string out = fmt::format("    {:<40} {:>10}  {:<9} {}", pass.pass, Text(pass.self_us),
-                                Counted(pass.runs, "run"), pass.pipeline);
+  std::string out = FormatText("    {:<40} {:>10}  {:<9} {}", pass.pass, Text(pass.self_us),
+                               Counted(pass.runs, "run"), pass.pipeline);
   if (pass.is_autotuner) out += " (autotuner)";
   if (pass.instructions_before && pass.instructions_before != pass.instructions_after)
     out +=
-        fmt::format("; instructions {} → {}", *pass.instructions_before, *pass.instructions_after);
-  if (!pass.source.empty()) out += ", most at " + pass.source;
+        FormatText("; instructions {} → {}", *pass.instructions_before, *pass.instructions_after);
+  if (!pass.source.empty()) out += FormatText(", most at {}", pass.source);
   return out + "\n";
 }
 
 std::string ModuleText(const ModuleCompileTime& time) {
   std::string out =
-      fmt::format("{}{}\n", time.name, time.measured_by.empty() ? "" : ", by " + time.measured_by);
+      FormatText("{}{}\n", time.name, time.measured_by.empty() ? "" : ", by " + time.measured_by);
   const auto grows = [](const PassTime& pass) {
     return pass.instructions_before && *pass.instructions_after > *pass.instructions_before;
   };
@@ -78,22 +79,22 @@ std::string ModuleText(const ModuleCompileTime& time) {
     out += PassLine(pass);
   }
   if (left != 0)
-    out += fmt::format("    … {} (--json lists all)\n", Counted(left, "more pass", "more passes"));
+    out += FormatText("    … {} (--json lists all)\n", Counted(left, "more pass", "more passes"));
   if (time.llvm_us || time.mlir_us)
-    out += fmt::format("    LLVM {}, MLIR {}\n", Text(time.llvm_us), Text(time.mlir_us));
+    out += FormatText("    LLVM {}, MLIR {}\n", Text(time.llvm_us), Text(time.mlir_us));
   for (const analysis::SourceGrowth& line : time.largest)
-    out += fmt::format("    {}: {} in the module as it was given\n", line.source,
-                       Counted(line.before, "instruction"));
+    out += FormatText("    {}: {} in the module as it was given\n", line.source,
+                      Counted(line.before, "instruction"));
   for (const analysis::SourceGrowth& line : time.growth)
-    out += fmt::format("    {}: {} → {}\n", line.source, Counted(line.before, "instruction"),
-                       line.after);
-  for (const std::string& note : time.notes) out += "    note: " + note + "\n";
+    out += FormatText("    {}: {} → {}\n", line.source, Counted(line.before, "instruction"),
+                      line.after);
+  for (const std::string& note : time.notes) out += FormatText("    note: {}\n", note);
   return out;
 }
 
 std::string TextOf(const CompileTime& times) {
-  std::string out = fmt::format("  {:<40} {:>10} {:>10} {:>10} {:>10} {:>10}  instructions\n",
-                                "module", "total", "passes", "autotuner", "backend", "rest");
+  std::string out = FormatText("  {:<40} {:>10} {:>10} {:>10} {:>10} {:>10}  instructions\n",
+                               "module", "total", "passes", "autotuner", "backend", "rest");
   ModuleCompileTime all;
   for (const auto field : {&ModuleCompileTime::total_us, &ModuleCompileTime::passes_us,
                            &ModuleCompileTime::autotuner_us, &ModuleCompileTime::backend_us})
@@ -101,11 +102,12 @@ std::string TextOf(const CompileTime& times) {
   const size_t shown = std::min(times.modules.size(), kMaxModules);
   for (size_t k = 0; k < shown; ++k) out += Row(times.modules[k].name, times.modules[k]);
   if (shown < times.modules.size())
-    out += fmt::format("  … {} (--json lists all)\n",
-                       Counted(times.modules.size() - shown, "more module"));
+    out += FormatText("  … {} (--json lists all)\n",
+                      Counted(times.modules.size() - shown, "more module"));
   if (times.modules.size() > 1) out += Row("all", all);
   for (size_t k = 0; k < shown; ++k) out += ModuleText(times.modules[k]);
-  for (const dump::MissingPiece& piece : times.missing) out += "  " + piece.ToString() + "\n";
+  for (const dump::MissingPiece& piece : times.missing)
+    out += FormatText("  {}\n", piece.ToString());
   return out;
 }
 
@@ -189,9 +191,8 @@ std::string JsonOf(const std::string& path, const CompileTime& times) {
 
 Result<std::string> CompileTimeText(const std::string& path, const std::string& module,
                                     const Context& context) {
-  std::error_code error;
   CompileTime times;
-  if (std::filesystem::is_directory(path, error)) {
+  if (dump::IsFolder(path)) {
     dump::OpenOptions options;
     options.jobs = static_cast<int>(context.jobs);
     options.count_stages = true;

@@ -79,7 +79,11 @@ std::string JsonOf(const std::string& path, const std::vector<MemoryReport>& rep
   json.BeginObject().Field("file", path).Key("modules").BeginArray();
   for (const MemoryReport& report : reports) {
     json.BeginObject().Field("module", report.module);
-    json.Field("peak_bytes", report.peak_bytes).Field("live_peak_bytes", report.live_peak_bytes);
+    for (const auto& [key, bytes] : {std::pair("peak_bytes", report.peak_bytes),
+                                     std::pair("live_peak_bytes", report.live_peak_bytes)}) {
+      json.Key(key);
+      bytes < 0 ? json.Null() : json.Value(bytes);
+    }
     json.Field("peak_instruction", report.peak_instruction);
     json.Field("parameter_bytes", report.parameter_bytes);
     json.Field("result_bytes", report.result_bytes);

@@ -7,6 +7,7 @@
 #include "core/analysis/align/pass_changes.h"
 #include "core/analysis/align/provenance.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/text/text.h"
@@ -26,7 +27,8 @@ struct Pass {
   ChangeCounts counts;
 };
 
-// The passes of a module; stages that cannot be read go to `lost`.
+// The passes of a module, of which two stages are held at a time; stages that cannot be read go to
+// `lost`.
 std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump, int32_t module,
                              std::vector<std::string>& lost) {
   std::vector<Pass> passes;
@@ -36,7 +38,7 @@ std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump,
   auto count = static_cast<int32_t>(model.modules()[static_cast<size_t>(module)].stages.size());
   for (int32_t stage = 0; stage < count; ++stage) {
     if (model.ModuleFile(module, stage) < 0) continue;
-    Result<std::shared_ptr<const hlo::Module>> now = model.Module(module, stage);
+    Result<std::shared_ptr<const hlo::Module>> now = model.ReadModule(module, stage);
     if (!now) {
       lost.push_back(now.error().ToString());
       continue;
@@ -46,12 +48,9 @@ std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump,
               .instructions = (*now)->instructions().size(),
               .counts = {}};
     if (last != nullptr) {
-      const auto links = provenance.lineage().Step(pass.before);
-      if (!links) {
-        lost.push_back(links.error().ToString());
-        continue;
-      }
-      pass.counts = analysis::FindChanges(*last, **now, **links).counts;
+      const analysis::Alignment links =
+          provenance.lineage().Between(pass.before, *last, stage, **now);
+      pass.counts = analysis::FindChanges(*last, **now, links).counts;
     }
     passes.push_back(pass);
     last = *now;
@@ -69,14 +68,14 @@ std::string PassName(const dump::StageEntry& stage) {
 }
 
 std::string Line(const dump::StageEntry& stage, const Pass& pass) {
-  std::string out = fmt::format("  {:<64} {:>8}", PassName(stage), pass.instructions);
+  std::string out = FormatText("  {:<64} {:>8}", PassName(stage), pass.instructions);
   if (pass.before < 0) return out + "\n";
   const ChangeCounts& c = pass.counts;
   if (!c.any()) return out + "  unchanged\n";
   for (auto [sign, number] :
        {std::pair("+", c.added), std::pair("-", c.removed), std::pair("~", c.rewritten),
         std::pair(">", c.moved), std::pair("=", c.renamed)}) {
-    if (number != 0) out += fmt::format("  {}{}", sign, number);
+    if (number != 0) out += FormatText("  {}{}", sign, number);
   }
   return out + "\n";
 }
@@ -120,7 +119,7 @@ class DiffWriter {
     std::string out;
     size_t folded = 0;  // computations that nothing changed in
     auto say_folded = [&] {
-      if (folded != 0) out += fmt::format("  … {} unchanged\n", Counted(folded, "computation"));
+      if (folded != 0) out += FormatText("  … {} unchanged\n", Counted(folded, "computation"));
       folded = 0;
     };
     for (const analysis::DiffRow& row : changes.rows) {
@@ -132,17 +131,17 @@ class DiffWriter {
       AddHeading(row, out);
       switch (row.kind) {
         case ChangeKind::kUnchanged:
-          out += fmt::format("    … {} unchanged\n", row.count);
+          out += FormatText("    … {} unchanged\n", row.count);
           break;
         case ChangeKind::kAdded:
-          out += fmt::format("  + {}\n", print_a_.Text(row.after));
+          out += FormatText("  + {}\n", print_a_.Text(row.after));
           break;
         case ChangeKind::kRemoved:
-          out += fmt::format("  - {}\n", print_b_.Text(row.before));
+          out += FormatText("  - {}\n", print_b_.Text(row.before));
           break;
         default:
-          out += fmt::format("  {} {}\n  {} {}\n", Sign(row.kind), print_b_.Text(row.before),
-                             Sign(row.kind), print_a_.Text(row.after));
+          out += FormatText("  {} {}\n  {} {}\n", Sign(row.kind), print_b_.Text(row.before),
+                            Sign(row.kind), print_a_.Text(row.after));
       }
     }
     say_folded();
@@ -186,7 +185,7 @@ class DiffWriter {
     std::string name(module[module[module[id].computation].name]);
     if (name == computation_) return;
     computation_ = name;
-    out += "  " + name + "\n";
+    out += FormatText("  {}\n", name);
   }
 
   const hlo::Module& b_;
@@ -219,14 +218,14 @@ Result<std::string> PassesText(const std::string& path, const PassesRequest& req
       WriteModule(json, entry, passes);
       continue;
     }
-    out += fmt::format("{} ({})\n", ModuleTitle(entry), Counted(stages, "stage"));
+    out += FormatText("{} ({})\n", ModuleTitle(entry), Counted(stages, "stage"));
     for (const Pass& pass : passes) {
       out += Line(entry.stages[static_cast<size_t>(pass.stage)], pass);
     }
   }
   if (!context.json) {
     out += "  + added  - removed  ~ rewritten  > moved to another computation  = renamed\n";
-    for (const std::string& text : lost) out += "  warning: " + text + "\n";
+    for (const std::string& text : lost) out += FormatText("  warning: {}\n", text);
     return out;
   }
   json.EndArray();
@@ -256,7 +255,7 @@ Result<std::string> PassDiffText(const std::string& path, const std::string& sta
   const std::string& to = entry.stages[static_cast<size_t>(stage)].name;
   DiffWriter writer(*before, *after);
   if (!context.json) {
-    return fmt::format("{}: from {} to {}\n", ModuleTitle(entry), from, to) + writer.Text(changes);
+    return FormatText("{}: from {} to {}\n", ModuleTitle(entry), from, to) + writer.Text(changes);
   }
   std::string out;
   JsonWriter json(out);

@@ -7,6 +7,7 @@
 #include "app/reports/error_report.h"
 #include "app/reports/recompilation_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/debug/recompile/compile_log.h"
 
 namespace hloscope::app {
@@ -17,8 +18,8 @@ std::optional<int> ShowCompileLog(const FileView& file, const Context& context) 
   if (!log.found() && errors.empty()) return std::nullopt;
   const debug::Recompilations found = debug::RecompilationsOf(log);
   if (!context.json) {
-    PrintOut(fmt::format("{}: a log of {}, {} of a program compiled before\n", file.path(),
-                         Counted(log.compilations.size(), "compilation"), found.list.size()) +
+    PrintOut(FormatText("{}: a log of {}, {} of a program compiled before\n", file.path(),
+                        Counted(log.compilations.size(), "compilation"), found.list.size()) +
              RecompilationsText(found));
     for (const dump::ExplainedError& error : errors)
       PrintOut(ErrorText(error, file.path(), "  error "));

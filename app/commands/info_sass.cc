@@ -6,6 +6,7 @@
 #include "app/dump_place.h"
 #include "app/name_hint.h"
 #include "core/backends/sass/machine_code.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
 
@@ -18,21 +19,21 @@ using replay::SassLine;
 constexpr std::string_view kKernelKey = "kernel=";
 
 std::string CodeText(const dump::Kernel& kernel, const std::string& ptx, const MachineCode& code) {
-  std::string out = fmt::format("{}{}\n", kernel.name,
-                                code.target.empty() ? std::string() : " for " + code.target);
-  out += "  of       " + code.source + "\n";
+  std::string out = FormatText("{}{}\n", kernel.name,
+                               code.target.empty() ? std::string() : " for " + code.target);
+  out += FormatText("  of       {}\n", code.source);
   if (const std::string text = ResourcesText(code.resources); !text.empty())
-    out += "  takes    " + text + "\n";
-  if (!code.note.empty()) out += "  note     " + code.note + "\n";
+    out += FormatText("  takes    {}\n", text);
+  if (!code.note.empty()) out += FormatText("  note     {}\n", code.note);
   if (code.lines.empty()) return out;
-  if (code.has_ptx_lines && !ptx.empty()) out += "  lines of " + ptx + "\n";
+  if (code.has_ptx_lines && !ptx.empty()) out += FormatText("  lines of {}\n", ptx);
   for (const SassLine& line : code.lines) {
     if (line.offset < 0) {
-      out += line.text + "\n";
+      out += FormatText("{}\n", line.text);
       continue;
     }
     const std::string ptx_line = line.ptx_line > 0 ? std::to_string(line.ptx_line) : "";
-    out += fmt::format("{:>6}  {:04x}  {}\n", ptx_line, line.offset, line.text);
+    out += FormatText("{:>6}  {:04x}  {}\n", ptx_line, line.offset, line.text);
   }
   return out;
 }

@@ -12,6 +12,7 @@
 #include "core/analysis/align/provenance.h"
 #include "core/analysis/place/placement.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
 #include "core/graph/computed_by.h"
@@ -80,11 +81,11 @@ class SelectionWriter {
     HLOSCOPE_ASSIGN_OR_RETURN(auto module, provenance_.lineage().Module(stage));
     std::string out;
     if (!as_json) {
-      out = fmt::format("{}, {}: {} of {}\n", ModuleTitle(entry_), Stage(stage),
-                        Counted(ids.size(), "instruction"), what);
+      out = FormatText("{}, {}: {} of {}\n", ModuleTitle(entry_), Stage(stage),
+                       Counted(ids.size(), "instruction"), what);
       hlo::InstructionPrinter printer(*module, hlo::TextFormat::kElided);
       for (InstructionId id : ids) {
-        out += fmt::format("  {}: {}\n", ComputationName(*module, id), printer.Text(id));
+        out += FormatText("  {}: {}\n", ComputationName(*module, id), printer.Text(id));
       }
       return out;
     }
@@ -106,18 +107,18 @@ class SelectionWriter {
 
   std::string Text(const Module& module, int32_t stage, InstructionId id,
                    const InstructionFacts& facts, const analysis::FusionFacts& fusion) const {
-    std::string out = fmt::format("{}, {}\n  ", ModuleTitle(entry_), Stage(stage));
+    std::string out = FormatText("{}, {}\n  ", ModuleTitle(entry_), Stage(stage));
     hlo::PrintText(module, id, hlo::TextFormat::kElided, out);
-    out += fmt::format("\n  in       {}", ComputationName(module, id));
-    if (facts.fusion.valid()) out += fmt::format(", fusion {}", module.name(facts.fusion));
+    out += FormatText("\n  in       {}", ComputationName(module, id));
+    if (facts.fusion.valid()) out += FormatText(", fusion {}", module.name(facts.fusion));
     if (facts.source.line.line != 0) {
-      out += fmt::format("\n  line     {}, {}", ToString(facts.source.line),
-                         HowText(facts.source.how));
+      out +=
+          FormatText("\n  line     {}, {}", ToString(facts.source.line), HowText(facts.source.how));
     }
     out += "\n" + CodeText(facts);
     for (const dump::FusionDecision& d : fusion.decisions) {
-      out += fmt::format("  {:<9}{} into {}: {}\n", d.is_fused ? "fused" : "apart", d.producer,
-                         d.consumer, d.reason);
+      out += FormatText("  {:<9}{} into {}: {}\n", d.is_fused ? "fused" : "apart", d.producer,
+                        d.consumer, d.reason);
     }
     out += facts.ancestors.steps.size() > 1 ? ChainText("ancestors", facts.ancestors)
            : facts.ancestors.unbroken       ? "  ancestors: none, this is the first stage\n"
@@ -125,7 +126,7 @@ class SelectionWriter {
     out += facts.descendants.steps.size() > 1 ? ChainText("became", facts.descendants)
            : facts.descendants.unbroken       ? "  became: nothing, this is the last stage\n"
                                               : "  became: nothing in later stages\n";
-    for (const std::string& note : facts.notes) out += "  warning: " + note + "\n";
+    for (const std::string& note : facts.notes) out += FormatText("  warning: {}\n", note);
     return out;
   }
 
@@ -140,8 +141,8 @@ class SelectionWriter {
     std::string out;
     for (const uint32_t k : kernels) {
       const graph::KernelMap::Kernel& kernel = map_.kernels[k];
-      out += fmt::format("  {:<9}{}, {}\n", title, final_->name(kernel.instruction),
-                         Describe(kernel.place));
+      out += FormatText("  {:<9}{}, {}\n", title, final_->name(kernel.instruction),
+                        Describe(kernel.place));
     }
     return out;
   }
@@ -153,20 +154,20 @@ class SelectionWriter {
     auto kernels = model.Kernels(provenance_.module());
     for (int32_t k : facts.kernels) {
       const dump::Kernel& kernel = (*kernels)->kernels[static_cast<size_t>(k)];
-      out += "  kernel   " + kernel.name + Place(kernel.ptx) + Place(kernel.llvm) + "\n";
+      out += FormatText("  kernel   {}{}{}\n", kernel.name, Place(kernel.ptx), Place(kernel.llvm));
       out += CodeLinesText(model, LinesOf(kernel, facts));
     }
     auto thunks = model.Thunks(provenance_.module());
     for (int32_t k : facts.thunks) {
       const dump::Thunk& thunk = (*thunks)->thunks[static_cast<size_t>(k)];
-      out += fmt::format("  thunk    {:03} {} {}\n", thunk.id, thunk.kind, thunk.description);
+      out += FormatText("  thunk    {:03} {} {}\n", thunk.id, thunk.kind, thunk.description);
     }
     auto buffers = model.Buffers(provenance_.module());
     for (int32_t k : facts.buffers) {
       const dump::BufferValue& value = (*buffers)->values[static_cast<size_t>(k)];
-      out += fmt::format("  buffer   {} of allocation {}, offset {}, {}\n", value.id,
-                         (*buffers)->allocations[static_cast<size_t>(value.allocation)].index,
-                         value.offset, Counted(value.size, "byte"));
+      out += FormatText("  buffer   {} of allocation {}, offset {}, {}\n", value.id,
+                        (*buffers)->allocations[static_cast<size_t>(value.allocation)].index,
+                        value.offset, Counted(value.size, "byte"));
     }
     return out;
   }
@@ -183,15 +184,15 @@ class SelectionWriter {
 
   std::string Place(const dump::TextRange& range) const {
     if (range.file < 0) return "";
-    return fmt::format(", {}:{}", provenance_.model().files()[static_cast<size_t>(range.file)].path,
-                       range.first_line);
+    return FormatText(", {}:{}", provenance_.model().files()[static_cast<size_t>(range.file)].path,
+                      range.first_line);
   }
 
   // The stages at which something changed; runs of the same are one line.
   std::string ChainText(std::string_view title, const Chain& chain) const {
     std::string out =
-        fmt::format("  {} ({}, {}):\n", title, Reached(chain),
-                    chain.unbroken ? "unbroken" : "ends at " + Stage(chain.last_stage));
+        FormatText("  {} ({}, {}):\n", title, Reached(chain),
+                   chain.unbroken ? "unbroken" : "ends at " + Stage(chain.last_stage));
     std::vector<std::string> last_names = {NameOf(chain.steps.front())};
     int32_t silent = 0;
     for (size_t begin = 1, end = 1; begin < chain.steps.size(); begin = end) {
@@ -210,8 +211,8 @@ class SelectionWriter {
       silent = 0;
       for (size_t k = begin; k < end; ++k) {
         const LineageStep& s = chain.steps[k];
-        out += fmt::format("    {:<40} {:.2f}  {} ({})\n", names[k - begin], s.confidence,
-                           Stage(s.stage), Describe(s.reason));
+        out += FormatText("    {:<40} {:.2f}  {} ({})\n", names[k - begin], s.confidence,
+                          Stage(s.stage), Describe(s.reason));
       }
       last_names = std::move(names);
     }
@@ -219,7 +220,7 @@ class SelectionWriter {
   }
   static std::string Silent(int32_t stages) {
     if (stages == 0) return "";
-    return fmt::format("    unchanged in {}\n", Counted(stages, "stage"));
+    return FormatText("    unchanged in {}\n", Counted(stages, "stage"));
   }
   std::string Reached(const Chain& chain) const {
     int32_t stages = 0, last = chain.steps.front().stage;

@@ -14,6 +14,7 @@
 #include "app/workers.h"
 #include "core/base/child_process.h"
 #include "core/base/escape.h"
+#include "core/base/format_text.h"
 #include "core/base/parse_json.h"
 #include "core/debug/bundle/check.h"
 #include "core/replay/workers/worker_environment.h"
@@ -245,8 +246,8 @@ int BundleStep::Make(const std::string& given, BundleFindings findings, RunOptio
 
 std::string ReportHint(const std::string& module, const std::string& options) {
   if (module == "-") return {};
-  return fmt::format("to report this: hloscope bundle create {} -o {}{}\n", Quoted(module),
-                     Quoted(ModuleStem(module) + ".hlob"), options);
+  return FormatText("to report this: hloscope bundle create {} -o {}{}\n", Quoted(module),
+                    Quoted(ModuleStem(module) + ".hlob"), options);
 }
 
 }  // namespace hloscope::app

@@ -10,6 +10,7 @@
 #include "app/error_status.h"
 #include "app/output.h"
 #include "app/reports/run_report.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/debug/run/finding_text.h"
 #include "core/debug/run/run_ptx.h"
@@ -38,18 +39,18 @@ std::string PtxValueText(const hlo::Literal& value, bool whole) {
 }
 
 std::string PtxReportText(const std::string& file, const PtxRunReport& report, bool whole) {
-  std::string out = fmt::format("{}: kernel {} for {} on {}, {} blocks of {} threads\n", file,
-                                report.entry, report.target, PtxRun::DefaultPlatform(),
-                                fmt::join(report.grid, "×"), fmt::join(report.block, "×"));
+  std::string out = FormatText("{}: kernel {} for {} on {}, {} blocks of {} threads\n", file,
+                               report.entry, report.target, PtxRun::DefaultPlatform(),
+                               Join(report.grid, "×"), Join(report.block, "×"));
   for (const debug::PtxResult& result : report.results) {
-    out += fmt::format("  {} {} {}{}\n", result.name, hlo::ToString(result.value.shape(), false),
-                       PtxValueText(result.value, whole),
-                       result.file.empty() ? "" : ", written to " + result.file);
+    out += FormatText("  {} {} {}{}\n", result.name, hlo::ToString(result.value.shape(), false),
+                      PtxValueText(result.value, whole),
+                      result.file.empty() ? "" : ", written to " + result.file);
   }
   for (const replay::RunFinding& finding : report.findings)
     out += debug::FindingText(finding, "  ");
-  for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
-  return out + fmt::format("  executed: {} instructions of warps\n", report.warp_instructions);
+  for (const std::string& warning : report.warnings) out += FormatText("  warning: {}\n", warning);
+  return out + FormatText("  executed: {} instructions of warps\n", report.warp_instructions);
 }
 
 void WritePtxExtent(JsonWriter& json, std::string_view key, const std::array<uint32_t, 3>& sizes) {
@@ -161,7 +162,7 @@ Status PtxRun::Check(const std::vector<std::string>& files,
     for (const std::string& option : given) {
       if (std::ranges::find(kTaken, option) == std::end(kTaken))
         return InputError(option + ": not read where a PTX text runs alone",
-                          fmt::format("options that are: {}", fmt::join(kTaken, ", ")));
+                          fmt::format("options that are: {}", Join(kTaken, ", ")));
     }
     return {};
   }

@@ -9,6 +9,7 @@
 #include "app/output.h"
 #include "core/backends/gpusim/kernel_diagnosis.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/base/strings.h"
 #include "core/debug/explain/kernels/case_of_run.h"
@@ -83,8 +84,8 @@ std::string StepJson(const TraceSpec& spec, const ptx::BlockTrace& trace,
 std::string StepLine(const ptx::BlockTrace& trace, const ptx::ThreadTrace& thread, int64_t number) {
   const ptx::TracedStep& step = thread.at(number);
   const ptx::TracedInstruction& in = trace.instructions[step.instruction];
-  return fmt::format("{:>6} line {:<5} {:<56} {}\n", number, in.line, in.text,
-                     ptx::StepText(trace, thread, step));
+  return FormatText("{:>6} line {:<5} {:<56} {}\n", number, in.line, in.text,
+                    ptx::StepText(trace, thread, step));
 }
 
 // The launch of the case that is meant: of the instruction's the first, unless the kernel is named.
@@ -147,9 +148,9 @@ Status TraceKernel(const TraceSpec& spec, const std::shared_ptr<const hlo::Modul
   const uint32_t thread =
       spec.thread[0] + own.threads[0] * (spec.thread[1] + own.threads[1] * spec.thread[2]);
   if (!json) {
-    PrintOut(fmt::format("kernel {} of {}, block ({}, {}, {}), thread ({}, {}, {})\n", own.kernel,
-                         outcome.instruction, spec.block[0], spec.block[1], spec.block[2],
-                         spec.thread[0], spec.thread[1], spec.thread[2]));
+    PrintOut(FormatText("kernel {} of {}, block ({}, {}, {}), thread ({}, {}, {})\n", own.kernel,
+                        outcome.instruction, spec.block[0], spec.block[1], spec.block[2],
+                        spec.thread[0], spec.thread[1], spec.thread[2]));
   }
   for (int64_t first = 0;; first += kWindow) {
     diagnosis.trace = replay::StudiedThreads{launch, spec.block, {thread}, first, kWindow};
@@ -162,11 +163,12 @@ Status TraceKernel(const TraceSpec& spec, const std::shared_ptr<const hlo::Modul
            : PrintOut(StepLine(trace, traced, step));
     }
     FlushOut();
-    if (trace.fault && !json) PrintOut("the block ends with " + trace.fault->ToString() + "\n");
+    if (trace.fault && !json)
+      PrintOut(FormatText("the block ends with {}\n", trace.fault->ToString()));
     if (first + kWindow >= traced.executed) return {};
     if (first + kWindow >= kMaxSteps) {
-      PrintError(fmt::format("--trace: {} of {} were printed", first + kWindow,
-                             Counted(traced.executed, "step")));
+      PrintError(FormatText("--trace: {} of {} were printed", first + kWindow,
+                            Counted(traced.executed, "step")));
       return {};
     }
   }

@@ -2,10 +2,10 @@
 #include "app/reports/attributed_modules.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <utility>
 
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/load.h"
 #include "core/dump/stage_order.h"
@@ -16,8 +16,7 @@ Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
     const std::vector<std::string>& paths, const Limits& limits) {
   std::vector<profiler::AttributedModule> modules;
   for (const std::string& given : paths) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(given, error)) {
+    if (!dump::IsFolder(given)) {
       HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded, dump::LoadSoundModule(given, limits));
       modules.push_back({-1, std::string(loaded.module->name()), loaded.module, {}});
       continue;

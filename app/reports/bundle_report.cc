@@ -7,6 +7,7 @@
 #include "app/error_status.h"
 #include "app/reports/dump_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/debug/bundle/bounded_text.h"
 
 namespace hloscope::app {
@@ -29,9 +30,9 @@ void WriteRedacted(JsonWriter& json, const RedactedCounts& counts) {
 std::string RedactedText(const RedactedCounts& counts) {
   std::vector<std::string> kinds;
   for (const auto& [kind, count] : counts) {
-    kinds.push_back(fmt::format("{} × {}", count, kind));
+    kinds.push_back(FormatText("{} × {}", count, kind));
   }
-  return kinds.empty() ? "nothing" : fmt::format("{}", fmt::join(kinds, ", "));
+  return kinds.empty() ? "nothing" : Join(kinds, ", ");
 }
 
 }  // namespace
@@ -89,18 +90,18 @@ std::string BundleMadeJson(const std::string& file, const Result<debug::BundlePl
 }
 
 std::string BundleMadeText(const std::string& file, const debug::BundlePlan& plan) {
-  std::string out = fmt::format("{} would have {}:\n", file, Counted(plan.parts.size(), "part"));
+  std::string out = FormatText("{} would have {}:\n", file, Counted(plan.parts.size(), "part"));
   for (const debug::PlannedPart& part : plan.parts) {
     const std::string size = part.bytes ? BytesText(*part.bytes) : "?";
-    out += fmt::format("    {:<24} {:>9}  {}{}\n", dump::FileOf(part.part), size,
-                       dump::Describe(part.part), part.of_run ? ", if the run produces them" : "");
+    out += FormatText("    {:<24} {:>9}  {}{}\n", dump::FileOf(part.part), size,
+                      dump::Describe(part.part), part.of_run ? ", if the run produces them" : "");
   }
-  out += fmt::format(
+  out += FormatText(
       "  {} without the parts marked ?, whose sizes are known after the run; {} "
       "compressed\n",
       BytesText(plan.bytes), BytesText(plan.packed_bytes));
-  out += fmt::format("  redacted in them: {}\n", RedactedText(plan.redacted));
-  for (const std::string& note : plan.notes) out += "  note: " + note + "\n";
+  out += FormatText("  redacted in them: {}\n", RedactedText(plan.redacted));
+  for (const std::string& note : plan.notes) out += FormatText("  note: {}\n", note);
   return out;
 }
 
@@ -115,15 +116,15 @@ std::string WithBundleJson(std::string line, const std::string& file,
 std::string BundleMadeText(const std::string& file, const debug::MadeBundle& made) {
   const debug::BundleManifest& manifest = made.manifest;
   std::string out =
-      fmt::format("{}: {} in {}\n  {}\n", file, BytesText(static_cast<int64_t>(made.bytes.size())),
-                  Counted(made.parts.size(), "part"), manifest.sentence);
+      FormatText("{}: {} in {}\n  {}\n", file, BytesText(static_cast<int64_t>(made.bytes.size())),
+                 Counted(made.parts.size(), "part"), manifest.sentence);
   for (const dump::BundlePart part : made.parts) {
-    out += fmt::format("    {:<24} {}\n", dump::FileOf(part), dump::Describe(part));
+    out += FormatText("    {:<24} {}\n", dump::FileOf(part), dump::Describe(part));
   }
-  out += fmt::format("  values: {}; redacted: {}\n", ToString(manifest.values),
-                     RedactedText(manifest.redacted));
-  out += fmt::format("  replayed in a clean process: {}\n", manifest.replay);
-  for (const std::string& note : manifest.notes) out += "  note: " + note + "\n";
+  out += FormatText("  values: {}; redacted: {}\n", ToString(manifest.values),
+                    RedactedText(manifest.redacted));
+  out += FormatText("  replayed in a clean process: {}\n", manifest.replay);
+  for (const std::string& note : manifest.notes) out += FormatText("  note: {}\n", note);
   if (manifest.replayed == "cannot" && manifest.values != debug::ValuePolicy::kAll) {
     out += "  --values all includes the values, so that others can replay it\n";
   }
@@ -147,23 +148,23 @@ std::string BundleCheckJson(const std::string& file, const debug::BundleCheck& c
 }
 
 std::string BundleCheckText(const std::string& file, const debug::BundleCheck& check) {
-  std::string out = fmt::format("{}: {}\n", file, check.verdict);
-  for (const std::string& missing : check.missing) out += "  missing: " + missing + "\n";
+  std::string out = FormatText("{}: {}\n", file, check.verdict);
+  for (const std::string& missing : check.missing) out += FormatText("  missing: {}\n", missing);
   if (check.status != debug::CheckStatus::kReproduced) return out;
-  for (const std::string& note : check.notes) out += "  note: " + note + "\n";
+  for (const std::string& note : check.notes) out += FormatText("  note: {}\n", note);
   return out;
 }
 
 std::string BundleText(const dump::BundleFile& bundle, const debug::BundleManifest& manifest) {
-  std::string out = fmt::format("{}: a bug bundle of {}, format version {}\n  {}\n", bundle.path(),
-                                debug::BoundedText(manifest.tool), bundle.version(),
-                                debug::BoundedText(manifest.sentence));
+  std::string out = FormatText("{}: a bug bundle of {}, format version {}\n  {}\n", bundle.path(),
+                               debug::BoundedText(manifest.tool), bundle.version(),
+                               debug::BoundedText(manifest.sentence));
   out +=
-      fmt::format("  run with: {}\n", debug::BoundedText(debug::RunOptionsText(manifest.request)));
-  out += fmt::format("  values: {}; redacted: {}\n  parts:", ToString(manifest.values),
-                     debug::BoundedText(RedactedText(manifest.redacted)));
+      FormatText("  run with: {}\n", debug::BoundedText(debug::RunOptionsText(manifest.request)));
+  out += FormatText("  values: {}; redacted: {}\n  parts:", ToString(manifest.values),
+                    debug::BoundedText(RedactedText(manifest.redacted)));
   for (const dump::BundlePart part : bundle.Parts()) {
-    out += " " + std::string(dump::FileOf(part));
+    out += FormatText(" {}", std::string(dump::FileOf(part)));
   }
   return out + "\n";
 }

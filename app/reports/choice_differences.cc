@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 
 namespace hloscope::app {
 
@@ -12,10 +13,10 @@ using analysis::ChoiceDifference;
 std::string ChoiceDifferencesText(const std::vector<ChoiceDifference>& differences) {
   if (differences.empty()) return {};
   std::string out =
-      fmt::format("  {} of the autotuner {}:\n", Counted(differences.size(), "configuration"),
-                  VerbFor(differences.size(), "differs", "differ"));
+      FormatText("  {} of the autotuner {}:\n", Counted(differences.size(), "configuration"),
+                 VerbFor(differences.size(), "differs", "differ"));
   for (const ChoiceDifference& d : differences) {
-    out += fmt::format(
+    out += FormatText(
         "    {} {}: {}\n      changes bits: {}, {}\n", d.module,
         d.instruction.empty() ? d.instruction_b : d.instruction,
         d.a && d.b ? ToString(*d.a) + " → " + ToString(*d.b) : ToString(d.a ? *d.a : *d.b),

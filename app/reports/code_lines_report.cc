@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/base/format_text.h"
+
 namespace hloscope::app {
 namespace {
 
@@ -56,11 +58,11 @@ std::string CodeLinesText(const dump::DumpModel& model,
   std::string out;
   for (const Run& run : RunsOf(codes)) {
     std::string last = run.last_line == run.first.line ? "" : "-" + std::to_string(run.last_line);
-    out += fmt::format("    lines  {}:{}{} {:.2f} ({})\n", PathOf(model, run.file), run.first.line,
-                       last, run.first.confidence, Describe(run.first.reason));
+    out += FormatText("    lines  {}:{}{} {:.2f} ({})\n", PathOf(model, run.file), run.first.line,
+                      last, run.first.confidence, Describe(run.first.reason));
   }
   std::string why = WhyUnknown(codes);
-  if (!why.empty()) out += fmt::format("    lines  unknown: {}\n", why);
+  if (!why.empty()) out += FormatText("    lines  unknown: {}\n", why);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/reports/profile_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -33,8 +34,8 @@ std::string LinksText(const CriticalPath& path) {
   for (size_t k = 1; k < profiler::kPathLinks; ++k) {
     if (path.links[k] == 0) continue;
     const auto link = static_cast<PathLink>(k);
-    out += fmt::format("{}{} {} ({})", out.empty() ? "" : ", ", path.links[k], ToString(link),
-                       CertaintyOf(link));
+    out += FormatText("{}{} {} ({})", out.empty() ? "" : ", ", path.links[k], ToString(link),
+                      CertaintyOf(link));
   }
   return out;
 }
@@ -43,24 +44,24 @@ std::string LinksText(const CriticalPath& path) {
 
 std::string CriticalPathText(const Attribution& attribution, const CriticalPath& path, size_t top) {
   if (path.steps.empty()) return {};
-  std::string out = fmt::format("critical path: {} in {}, of {}; waits {:.1f} %\n",
-                                DurationText(path.busy), Counted(path.steps.size(), "step"),
-                                DurationText(path.range.length()), 100 * path.wait_share());
+  std::string out = FormatText("critical path: {} in {}, of {}; waits {:.1f} %\n",
+                               DurationText(path.busy), Counted(path.steps.size(), "step"),
+                               DurationText(path.range.length()), 100 * path.wait_share());
   if (const std::string links = LinksText(path); !links.empty()) {
-    out += fmt::format("  found backwards from the work that ends last, by {}\n", links);
+    out += FormatText("  found backwards from the work that ends last, by {}\n", links);
   }
-  out += fmt::format("{:>7} {:>10} {:>8} {:>10}  on the path\n", "share", "busy", "steps",
-                     "wait before");
+  out += FormatText("{:>7} {:>10} {:>8} {:>10}  on the path\n", "share", "busy", "steps",
+                    "wait before");
   const double length = static_cast<double>(std::max<int64_t>(path.range.length(), 1));
   for (const PathTime& time : std::span(path.times).first(std::min(top, path.times.size()))) {
     std::string name = PathName(attribution, time.target, time.name);
     if (name.size() > 60) name = name.substr(0, 57) + "...";
-    out += fmt::format("{:>5.1f} % {:>10} {:>8} {:>10}  {}\n",
-                       100 * static_cast<double>(time.busy) / length, DurationText(time.busy),
-                       time.count, DurationText(time.wait), name);
+    out += FormatText("{:>5.1f} % {:>10} {:>8} {:>10}  {}\n",
+                      100 * static_cast<double>(time.busy) / length, DurationText(time.busy),
+                      time.count, DurationText(time.wait), name);
   }
   if (top < path.times.size())
-    out += fmt::format("{:>10} more (--top {})\n", path.times.size() - top, path.times.size());
+    out += FormatText("{:>10} more (--top {})\n", path.times.size() - top, path.times.size());
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "app/reports/kernel_finding_report.h"
 #include "app/reports/walk_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -22,14 +23,14 @@ using debug::RunStatus;
 std::string TryText(const DivergeTry& attempt, RunStatus status) {
   const char* const closed = status == RunStatus::kEqual ? "agrees" : "explains it";
   const char* const closes = !attempt.closes ? "not run" : *attempt.closes ? closed : "no";
-  if (attempt.detail.empty()) return fmt::format("    {:<56} {}\n", attempt.what, closes);
-  return fmt::format("    {:<56} {}; {}\n", attempt.what, closes, attempt.detail);
+  if (attempt.detail.empty()) return FormatText("    {:<56} {}\n", attempt.what, closes);
+  return FormatText("    {:<56} {}; {}\n", attempt.what, closes, attempt.detail);
 }
 
 std::string EditText(const InstructionEdit& edit) {
   std::string out;
-  if (!edit.before.empty()) out += fmt::format("  - {}\n", edit.before);
-  if (!edit.after.empty()) out += fmt::format("  + {}\n", edit.after);
+  if (!edit.before.empty()) out += FormatText("  - {}\n", edit.before);
+  if (!edit.after.empty()) out += FormatText("  + {}\n", edit.after);
   return out;
 }
 
@@ -37,9 +38,9 @@ std::string PassesText(const DivergeVerdict& verdict) {
   std::string out;
   for (const PassBlame& blame : verdict.passes) {
     if (blame.file_after.empty()) continue;  // it failed, as the sentence says
-    out += fmt::format("  {}{}: {}\n    from {}\n    to   {}\n", blame.pass,
-                       blame.restores ? " (hides it again)" : "", ErrorPhrase(blame.worst),
-                       blame.file_before, blame.file_after);
+    out += FormatText("  {}{}: {}\n    from {}\n    to   {}\n", blame.pass,
+                      blame.restores ? " (hides it again)" : "", ErrorPhrase(blame.worst),
+                      blame.file_before, blame.file_after);
   }
   return out;
 }
@@ -49,9 +50,9 @@ std::string SteppedOverText(const std::vector<std::string>& stages) {
   constexpr size_t kMax = 5;
   std::string out;
   for (size_t i = 0; i < std::min(kMax, stages.size()); ++i) {
-    out += "  stepped over " + stages[i] + "\n";
+    out += FormatText("  stepped over {}\n", stages[i]);
   }
-  if (stages.size() > kMax) out += fmt::format("  … and {} more\n", stages.size() - kMax);
+  if (stages.size() > kMax) out += FormatText("  … and {} more\n", stages.size() - kMax);
   return out;
 }
 
@@ -59,18 +60,18 @@ std::string SteppedOverText(const std::vector<std::string>& stages) {
 
 std::string DivergeReportText(const std::vector<std::string>& files,
                               const DivergeVerdict& verdict) {
-  std::string out = fmt::format("{}: {}\n", fmt::join(files, " against "), verdict.sentence);
+  std::string out = FormatText("{}: {}\n", Join(files, " against "), verdict.sentence);
   out += EditText(verdict.edit) + PassesText(verdict) + WalkText(verdict);
   if (verdict.finding) out += KernelFindingText(*verdict.finding);
   if (!verdict.tries.empty()) out += "  tried:\n";
   for (const DivergeTry& attempt : verdict.tries) out += TryText(attempt, verdict.status);
-  if (!verdict.kernel.empty()) out += "  in the compiled module: " + verdict.kernel + "\n";
+  if (!verdict.kernel.empty()) out += FormatText("  in the compiled module: {}\n", verdict.kernel);
   if (verdict.stages > 0) {
-    out += fmt::format("  {}, {} of {} compared, {} evaluated\n", Counted(verdict.stages, "stage"),
-                       verdict.compared, verdict.to_compare, verdict.evaluated);
+    out += FormatText("  {}, {} of {} compared, {} evaluated\n", Counted(verdict.stages, "stage"),
+                      verdict.compared, verdict.to_compare, verdict.evaluated);
   }
   out += SteppedOverText(verdict.stepped_over);
-  for (const std::string& text : verdict.warnings) out += "  warning: " + text + "\n";
+  for (const std::string& text : verdict.warnings) out += FormatText("  warning: {}\n", text);
   return out;
 }
 

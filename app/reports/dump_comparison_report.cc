@@ -12,6 +12,7 @@
 #include "app/reports/choice_differences.h"
 #include "app/reports/dump_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 
 namespace hloscope::app {
@@ -59,9 +60,9 @@ class ProgramLabels {
     return same == 1 ? last : path;
   }
   std::string OfDumps(const std::vector<int32_t>& dumps) const {
-    if (dumps.size() > kMaxListed) return fmt::format("{}", dumps.size());
+    if (dumps.size() > kMaxListed) return FormatText("{}", dumps.size());
     std::string out;
-    for (const int32_t d : dumps) out += (out.empty() ? "" : ", ") + OfDump(d);
+    for (const int32_t d : dumps) out += FormatText("{}{}", (out.empty() ? "" : ", "), OfDump(d));
     return out;
   }
 
@@ -90,11 +91,11 @@ std::string GrowthText(const ComparedModule& module) {
   std::string out;
   if (a.peak_bytes >= 0 && b.peak_bytes >= 0 && a.peak_bytes != b.peak_bytes) {
     const int64_t more = b.peak_bytes - a.peak_bytes;
-    out += fmt::format(", peak {} → {} ({}{})", BytesText(a.peak_bytes), BytesText(b.peak_bytes),
-                       more > 0 ? "+" : "-", BytesText(std::abs(more)));
+    out += FormatText(", peak {} → {} ({}{})", BytesText(a.peak_bytes), BytesText(b.peak_bytes),
+                      more > 0 ? "+" : "-", BytesText(std::abs(more)));
   }
   if (a.instructions >= 0 && b.instructions >= 0 && a.instructions != b.instructions)
-    out += fmt::format(", {} → {}", a.instructions, Counted(b.instructions, "instruction"));
+    out += FormatText(", {} → {}", a.instructions, Counted(b.instructions, "instruction"));
   return out;
 }
 
@@ -103,9 +104,9 @@ std::string OneLine(const StageDifference& difference) {
 }
 
 std::string DifferenceText(const StageDifference& difference, const std::string& dump) {
-  std::string out = "    " + (dump.empty() ? "" : dump + ": ") + OneLine(difference) + "\n";
-  if (!difference.text_a.empty()) out += "      - " + difference.text_a + "\n";
-  if (!difference.text_b.empty()) out += "      + " + difference.text_b + "\n";
+  std::string out = FormatText("    {}{}\n", dump.empty() ? "" : dump + ": ", OneLine(difference));
+  if (!difference.text_a.empty()) out += FormatText("      - {}\n", difference.text_a);
+  if (!difference.text_b.empty()) out += FormatText("      + {}\n", difference.text_b);
   return out;
 }
 
@@ -114,7 +115,7 @@ std::string WhatText(const ComparedModule& module) {
   std::string out;
   for (const ProgramClass& one : module.classes) {
     for (const StageDifference& difference : one.differences)
-      out += (out.empty() ? "" : "; ") + OneLine(difference);
+      out += FormatText("{}{}", (out.empty() ? "" : "; "), OneLine(difference));
   }
   return out;
 }
@@ -123,17 +124,17 @@ std::string ComparedModuleText(const ComparedModule& module, const ProgramLabels
                                size_t dumps) {
   std::string out = "  " + labels.Of(module.group);
   if (!module.differs) {
-    return out + fmt::format(": nothing differs, but {} elided and not compared\n",
-                             Counted(module.elided, "constant is", "constants are"));
+    return out + FormatText(": nothing differs, but {} elided and not compared\n",
+                            Counted(module.elided, "constant is", "constants are"));
   }
   if (dumps > 2) {
     std::string_view separator = ": ";
     for (const ProgramClass& one : module.classes) {
-      out += fmt::format("{}{}", separator, labels.OfDumps(one.dumps));
+      out += FormatText("{}{}", separator, labels.OfDumps(one.dumps));
       separator = " + ";
     }
   }
-  out += GrowthText(module) + "\n";
+  out += FormatText("{}\n", GrowthText(module));
   for (const ProgramClass& one : module.classes) {
     const std::string dump = dumps > 2 ? labels.OfDump(one.dumps.front()) : "";
     for (const StageDifference& difference : one.differences)
@@ -147,13 +148,13 @@ std::string MetadataText(const DumpComparison& comparison, const ProgramLabels& 
   std::string out;
   const size_t shown = std::min(top, comparison.metadata.size());
   for (const debug::MetadataChange& change : std::span(comparison.metadata).first(shown)) {
-    out += fmt::format("  {} is equal{}; {}: {}\n", labels.Of(change.group),
-                       comparison.dumps.size() > 2 ? " in " + labels.OfDump(change.dump) : "",
-                       change.stage, change.what);
+    out += FormatText("  {} is equal{}; {}: {}\n", labels.Of(change.group),
+                      comparison.dumps.size() > 2 ? " in " + labels.OfDump(change.dump) : "",
+                      change.stage, change.what);
   }
   if (shown < comparison.metadata.size()) {
-    out += fmt::format("  and {} of other names or metadata (--top)\n",
-                       Counted(comparison.metadata.size() - shown, "more module"));
+    out += FormatText("  and {} of other names or metadata (--top)\n",
+                      Counted(comparison.metadata.size() - shown, "more module"));
   }
   return out;
 }
@@ -168,16 +169,16 @@ std::string ComparisonCountsText(const DumpComparison& comparison) {
   const auto differing =
       static_cast<int64_t>(std::ranges::count(comparison.modules, true, &ComparedModule::differs));
   const auto unknown = static_cast<int64_t>(comparison.modules.size()) - differing;
-  std::string out = fmt::format("{} equal in {} dumps", Counted(comparison.equal, "module"),
-                                comparison.dumps.size());
+  std::string out = FormatText("{} equal in {} dumps", Counted(comparison.equal, "module"),
+                               comparison.dumps.size());
   if (differing > 0)
-    out += fmt::format(", {} {}", differing, VerbFor(differing, "differs", "differ"));
-  if (unknown > 0) out += fmt::format(", {} with elided constants", unknown);
+    out += FormatText(", {} {}", differing, VerbFor(differing, "differs", "differ"));
+  if (unknown > 0) out += FormatText(", {} with elided constants", unknown);
   if (!comparison.missing.empty())
-    out += fmt::format(", {} not in all dumps", comparison.missing.size());
+    out += FormatText(", {} not in all dumps", comparison.missing.size());
   if (!comparison.metadata.empty())
-    out += fmt::format("; of the equal, {} in names or metadata only",
-                       Counted(comparison.metadata.size(), "differs", "differ"));
+    out += FormatText("; of the equal, {} in names or metadata only",
+                      Counted(comparison.metadata.size(), "differs", "differ"));
   return out + "\n";
 }
 
@@ -187,12 +188,12 @@ std::string MissingProgramsText(const DumpComparison& comparison, const ProgramL
   const size_t shown = std::min(top, comparison.missing.size());
   for (size_t k = 0; k < shown; ++k) {
     const ProgramGroup& group = comparison.missing[k];
-    out += fmt::format("  {} is only in {}{}\n", labels.Of(group), labels.OfDumps(DumpsWith(group)),
-                       DumpsWith(group).size() > kMaxListed ? " dumps" : "");
+    out += FormatText("  {} is only in {}{}\n", labels.Of(group), labels.OfDumps(DumpsWith(group)),
+                      DumpsWith(group).size() > kMaxListed ? " dumps" : "");
   }
   if (shown < comparison.missing.size())
-    out += fmt::format("  and {} (--top)\n",
-                       Counted(comparison.missing.size() - shown, "more module"));
+    out +=
+        FormatText("  and {} (--top)\n", Counted(comparison.missing.size() - shown, "more module"));
   return out;
 }
 
@@ -320,12 +321,12 @@ std::string DumpComparisonText(const DumpComparisonReport& report, size_t top) {
   for (size_t k = 0; k < shown; ++k)
     out += ComparedModuleText(comparison.modules[k], labels, comparison.dumps.size());
   if (shown < comparison.modules.size())
-    out += fmt::format("  and {} (--top)\n",
-                       Counted(comparison.modules.size() - shown, "more module"));
+    out +=
+        FormatText("  and {} (--top)\n", Counted(comparison.modules.size() - shown, "more module"));
   out += MissingProgramsText(comparison, labels, top);
   out += MetadataText(comparison, labels, top);
   for (const debug::DumpNote& note : comparison.notes)
-    out += "  note: " + NoteText(comparison, note) + "\n";
+    out += FormatText("  note: {}\n", NoteText(comparison, note));
   out += ChoiceDifferencesText(report.choices);
   if (report.fusion) out += FusionReportText(*report.fusion, top);
   return out;

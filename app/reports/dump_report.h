@@ -43,7 +43,16 @@ Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
 
 // For people: all of it, and a line for each of the first modules with what is said of the dump as
 // a whole; and as one JSON object with a line end.
-std::string DumpText(const DumpReport& report);
+// Of more than kMaxModulesInFull modules, or where it is asked for, a table of them.
+inline constexpr size_t kMaxModulesInFull = 50;
+struct ModuleTableOptions {
+  size_t top = 20;  // lines; 0: all
+  std::string sort = "memory";
+  bool is_asked = false;
+};
+std::string DumpText(const DumpReport& report, const ModuleTableOptions& table = {});
+std::vector<std::string> ModuleTableOrders();
+std::string ModuleTable(const DumpReport& report, const ModuleTableOptions& options);
 std::string DumpOverviewText(const DumpReport& report);
 std::string DumpJson(const DumpReport& report);
 // What they say of one module, which has been read.

@@ -91,6 +91,11 @@ class PartWriter {
     const dump::ModuleEntry& entry = model_.modules()[m];
     const dump::ModuleSummary& module = summary_.modules[m];
     json_.BeginObject().Field("name", entry.name).Field("id", entry.id);
+    json_.Key("end_id");
+    entry.end_id < 0 ? json_.Null() : json_.Value(entry.end_id);
+    json_.Field("graph_hash", entry.origin.hash).Field("graph_place", entry.origin.place);
+    const int32_t program = model_.FindFile(static_cast<int32_t>(m), dump::FileRole::kStableHlo);
+    OrNull("program", program < 0 ? "" : model_.files()[static_cast<size_t>(program)].path);
     json_.Field("framework", entry.framework).Field("device", entry.device);
     json_.Field("target", entry.target).Field("folder", entry.folder);
     json_.Field("timestamp", entry.timestamp).Field("mixed", entry.is_mixed);

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <span>
 
 #include "app/reports/dump_report.h"
 #include "app/reports/error_report.h"
 #include "app/reports/recompilation_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/dump/logged_errors.h"
 #include "core/dump/processes.h"
 #include "core/dump/tensorflow_borders.h"
@@ -20,28 +22,38 @@ using dump::DumpModel;
 
 // Long lists are cut in the middle: how many of a list are shown at most.
 constexpr size_t kShown = 12;
+// Modules, missing files and warnings of a folder that holds thousands.
+constexpr size_t kLongList = 100;
+
+// The first of a list of texts.
+std::string FirstOf(const std::vector<std::string>& texts, std::string_view what) {
+  std::string out;
+  for (const std::string& text : texts | std::views::take(kLongList)) out += text;
+  if (texts.size() <= kLongList) return out;
+  return out + FormatText("  and {} (--json lists all)\n", Counted(texts.size() - kLongList, what));
+}
 
 std::string ExtentText(const dump::Extent3& extent) {
-  return fmt::format("{}×{}×{}", extent[0], extent[1], extent[2]);
+  return FormatText("{}×{}×{}", extent[0], extent[1], extent[2]);
 }
 
 std::string KernelLine(const DumpModel& model, const dump::Kernel& kernel) {
-  std::string out = fmt::format("      {}", kernel.name);
+  std::string out = FormatText("      {}", kernel.name);
   if (kernel.instruction.empty()) {
-    out += fmt::format(" ({})", kernel.note);
+    out += FormatText(" ({})", kernel.note);
   } else if (kernel.instruction != kernel.name) {
-    out += fmt::format(" ← {}", kernel.instruction);
+    out += FormatText(" ← {}", kernel.instruction);
   }
   if (kernel.instructions.size() > 1)
-    out += fmt::format(" and {} more", kernel.instructions.size() - 1);
-  if (kernel.launch.blocks) out += fmt::format(", {} blocks", ExtentText(*kernel.launch.blocks));
-  if (kernel.launch.threads) out += fmt::format(", {} threads", ExtentText(*kernel.launch.threads));
+    out += FormatText(" and {} more", kernel.instructions.size() - 1);
+  if (kernel.launch.blocks) out += FormatText(", {} blocks", ExtentText(*kernel.launch.blocks));
+  if (kernel.launch.threads) out += FormatText(", {} threads", ExtentText(*kernel.launch.threads));
   const dump::TextRange& code = kernel.ptx.found()    ? kernel.ptx
                                 : kernel.llvm.found() ? kernel.llvm
                                                       : kernel.llvm_unoptimized;
   if (code.found()) {
     out +=
-        fmt::format(", {}:{}", model.files()[static_cast<size_t>(code.file)].path, code.first_line);
+        FormatText(", {}:{}", model.files()[static_cast<size_t>(code.file)].path, code.first_line);
   }
   return out + "\n";
 }
@@ -55,30 +67,30 @@ size_t NameWidth(std::span<const dump::StageEntry> stages) {
 
 std::string StageLine(const dump::StageEntry& stage, const dump::StageSummary& counts,
                       size_t width) {
-  if (!counts.read) return fmt::format("    {:<{}} unreadable\n", stage.name, width);
+  if (!counts.read) return FormatText("    {:<{}} unreadable\n", stage.name, width);
   const auto& [instructions, fusions] =
       std::pair(counts.counts.instructions, counts.counts.fusions);
-  return fmt::format("    {:<{}} {:>7} {:<12} {:>5} {}\n", stage.name, width, instructions,
-                     VerbFor(instructions, "instruction", "instructions"), fusions,
-                     VerbFor(fusions, "fusion", "fusions"));
+  return FormatText("    {:<{}} {:>7} {:<12} {:>5} {}\n", stage.name, width, instructions,
+                    VerbFor(instructions, "instruction", "instructions"), fusions,
+                    VerbFor(fusions, "fusion", "fusions"));
 }
 
 std::string BuffersText(const dump::BufferTable& buffers) {
   if (buffers.source == dump::BufferSource::kNone) return {};
   if (!buffers.has_values())
-    return fmt::format("    memory: {} (memory usage report; no buffer assignment)\n",
-                       BytesText(buffers.total_bytes));
+    return FormatText("    memory: {} (memory usage report; no buffer assignment)\n",
+                      BytesText(buffers.total_bytes));
   std::string out =
-      fmt::format("    memory: {} in {} ({} parameters, {} constants, {} temporary)\n",
-                  BytesText(buffers.total_bytes), Counted(buffers.allocations.size(), "allocation"),
-                  BytesText(buffers.parameter_bytes), BytesText(buffers.constant_bytes),
-                  BytesText(buffers.temporary_bytes));
+      FormatText("    memory: {} in {} ({} parameters, {} constants, {} temporary)\n",
+                 BytesText(buffers.total_bytes), Counted(buffers.allocations.size(), "allocation"),
+                 BytesText(buffers.parameter_bytes), BytesText(buffers.constant_bytes),
+                 BytesText(buffers.temporary_bytes));
   if (buffers.live_peak_bytes < 0) return out;
-  out += fmt::format("    peak: {} live at once", BytesText(buffers.live_peak_bytes));
+  out += FormatText("    peak: {} live at once", BytesText(buffers.live_peak_bytes));
   constexpr size_t kHolders = 3;
   for (size_t k = 0; k < buffers.live_peak_values.size() && k < kHolders; ++k) {
     const auto& value = buffers.values[static_cast<size_t>(buffers.live_peak_values[k])];
-    out += fmt::format("{} {} {}", k == 0 ? ":" : ",", value.instruction, BytesText(value.size));
+    out += FormatText("{} {} {}", k == 0 ? ":" : ",", value.instruction, BytesText(value.size));
   }
   return out + "\n";
 }
@@ -89,93 +101,109 @@ std::string ThunksText(const dump::ThunkSequence& sequence) {
   for (const dump::Thunk& thunk : sequence.thunks) {
     ++kinds[thunk.library.empty() ? thunk.kind : fmt::format("{} ({})", thunk.kind, thunk.library)];
   }
-  std::string out = fmt::format("    {}:", Counted(sequence.thunks.size(), "thunk"));
+  std::string out = FormatText("    {}:", Counted(sequence.thunks.size(), "thunk"));
   std::string_view separator = " ";
   for (const auto& [kind, count] : kinds) {
-    out += fmt::format("{}{} {}", separator, count, kind);
+    out += FormatText("{}{} {}", separator, count, kind);
     separator = ", ";
   }
   return out + "\n";
 }
 
+// Without the modules in texts with others, which are no files of their own.
+size_t FilesOf(const DumpModel& model) {
+  return static_cast<size_t>(std::ranges::count_if(
+      model.files(), [](const dump::FileEntry& file) { return file.part.name.empty(); }));
+}
+
 std::string NumberText(const dump::ModuleEntry& module) {
-  return module.id < 0 ? "" : fmt::format("module_{:04} ", module.id);
+  if (module.id < 0) return {};
+  const std::string id = fmt::format("module_{:04}", module.id);
+  return module.end_id < 0
+             ? id + " "
+             : fmt::format("{} (module_{:04} after optimization) ", id, module.end_id);
 }
 
 std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSummary& module) {
   const dump::ModuleEntry& entry = model.modules()[m];
   std::string out =
-      fmt::format("  {}{} ({}{}{}{})\n", NumberText(entry), entry.name, entry.framework,
-                  entry.device == "unknown" ? "" : ", " + entry.device,
-                  entry.target.empty() ? "" : " " + entry.target, dump::ProcessText(entry));
-  if (!entry.folder.empty()) out += fmt::format("    in {}\n", entry.folder);
+      FormatText("  {}{} ({}{}{}{})\n", NumberText(entry), entry.name, entry.framework,
+                 entry.device == "unknown" ? "" : ", " + entry.device,
+                 entry.target.empty() ? "" : " " + entry.target, dump::ProcessText(entry));
+  if (!entry.folder.empty()) out += FormatText("    in {}\n", entry.folder);
+  if (!entry.origin.hash.empty()) out += FormatText("    graph {}\n", entry.origin.hash);
+  if (!entry.origin.place.empty()) out += FormatText("    from {}\n", entry.origin.place);
+  if (const int32_t file = model.FindFile(static_cast<int32_t>(m), dump::FileRole::kStableHlo);
+      file >= 0) {
+    const dump::FileEntry& program = model.files()[static_cast<size_t>(file)];
+    out += FormatText("    {}: {}\n", dump::Describe(program.kind), program.path);
+  }
   const size_t width = NameWidth(entry.stages);
   for (size_t s = 0; s < entry.stages.size(); ++s)
     out += StageLine(entry.stages[s], module.stages[s], width);
   const auto& kernels = module.kernels->kernels;
-  if (!kernels.empty()) out += fmt::format("    code of {}:\n", Counted(kernels.size(), "kernel"));
+  if (!kernels.empty()) out += FormatText("    code of {}:\n", Counted(kernels.size(), "kernel"));
   for (size_t k = 0; k < kernels.size() && k < kShown; ++k) out += KernelLine(model, kernels[k]);
   if (kernels.size() > kShown)
-    out += fmt::format("      and {} more (--json lists all)\n", kernels.size() - kShown);
+    out += FormatText("      and {} more (--json lists all)\n", kernels.size() - kShown);
   out += ThunksText(*module.thunks);
   out += BuffersText(*module.buffers);
   if (!module.custom_calls.empty()) out += "    custom calls:";
   for (const auto& [target, count] : module.custom_calls)
-    out += fmt::format(" {} {}", count, target);
+    out += FormatText(" {} {}", count, target);
   if (!module.custom_calls.empty()) out += "\n";
   for (size_t k = 0; k < module.source_files.size() && k < kShown; ++k)
-    out += fmt::format("    source: {}\n", module.source_files[k]);
+    out += FormatText("    source: {}\n", module.source_files[k]);
   if (module.source_files.size() > kShown)
-    out += fmt::format("    source: and {}\n",
-                       Counted(module.source_files.size() - kShown, "more file"));
+    out += FormatText("    source: and {}\n",
+                      Counted(module.source_files.size() - kShown, "more file"));
   return out;
 }
 
 std::string PlacementText(const DumpReport& report, size_t m) {
   const analysis::Placement& placement = report.placements[m];
   if (report.compiled[m] == nullptr || !placement.compiled) return {};
-  std::string out = fmt::format("    {}\n    runs on:", ToSentence(report.overviews[m]));
+  std::string out = FormatText("    {}\n    runs on:", ToSentence(report.overviews[m]));
   std::string_view separator = " ";
   for (int k = 0; k < analysis::kPlaceCount; ++k) {
     const int64_t count = placement.counts[static_cast<size_t>(k)];
     const auto place = static_cast<analysis::Place>(k);
     if (count == 0 || place == analysis::Place::kNoCode || place == analysis::Place::kInKernel)
       continue;
-    out += fmt::format("{}{}", separator, analysis::CountedAt(place, count));
+    out += FormatText("{}{}", separator, analysis::CountedAt(place, count));
     separator = ", ";
   }
   out += "\n";
   for (size_t k = 0; k < placement.transfers.size() && k < kShown; ++k) {
     const analysis::Transfer& t = placement.transfers[k];
-    out +=
-        fmt::format("    transfer {}: {}{}{}, {}\n",
-                    t.direction == analysis::TransferDirection::kToHost ? "to host" : "to device",
-                    report.compiled[m]->name(t.instruction),
-                    t.bytes < 0 ? ", size unknown" : ", " + BytesText(t.bytes),
-                    t.executions < 0   ? ", in a loop with unknown trip count"
-                    : t.executions > 1 ? fmt::format(" × {}", t.executions)
-                                       : "",
-                    Describe(t.reason));
+    out += FormatText("    transfer {}: {}{}{}, {}\n",
+                      t.direction == analysis::TransferDirection::kToHost ? "to host" : "to device",
+                      report.compiled[m]->name(t.instruction),
+                      t.bytes < 0 ? ", size unknown" : ", " + BytesText(t.bytes),
+                      t.executions < 0   ? ", in a loop with unknown trip count"
+                      : t.executions > 1 ? fmt::format(" × {}", t.executions)
+                                         : "",
+                      Describe(t.reason));
   }
   if (placement.transfers.size() > kShown)
     out +=
-        fmt::format("    and {}\n", Counted(placement.transfers.size() - kShown, "more transfer"));
+        FormatText("    and {}\n", Counted(placement.transfers.size() - kShown, "more transfer"));
   return out;
 }
 
 // "6 nodes on /job:…/device:CPU:0, module cluster_0__…, 256 B in, 64 B out".
 std::string ClusterText(const dump::DumpModel& model, const dump::TensorFlowCluster& cluster) {
-  std::string out = fmt::format("  TensorFlow cluster {}: ", cluster.name);
+  std::string out = FormatText("  TensorFlow cluster {}: ", cluster.name);
   out += cluster.nodes < 0 ? "nodes unknown (no graph here holds it)"
                            : Counted(static_cast<size_t>(cluster.nodes), "node");
-  for (const std::string& device : cluster.devices) out += " on " + device;
+  for (const std::string& device : cluster.devices) out += FormatText(" on {}", device);
   if (!cluster.modules.empty()) {
     const size_t module = static_cast<size_t>(cluster.modules.front());
-    out += ", module " + ShownName(model.modules()[module].name);
-    if (cluster.modules.size() > 1) out += fmt::format(" and {} more", cluster.modules.size() - 1);
+    out += FormatText(", module {}", ShownName(model.modules()[module].name));
+    if (cluster.modules.size() > 1) out += FormatText(" and {} more", cluster.modules.size() - 1);
   }
-  if (cluster.bytes_in >= 0) out += fmt::format(", {} in", BytesText(cluster.bytes_in));
-  if (cluster.bytes_out >= 0) out += fmt::format(", {} out", BytesText(cluster.bytes_out));
+  if (cluster.bytes_in >= 0) out += FormatText(", {} in", BytesText(cluster.bytes_in));
+  if (cluster.bytes_out >= 0) out += FormatText(", {} out", BytesText(cluster.bytes_out));
   return out + "\n";
 }
 
@@ -194,65 +222,65 @@ std::string OutsideText(const std::vector<dump::TensorFlowNode>& nodes) {
   }
   std::string out;
   for (const auto& [reason, group] : reasons) {
-    out += fmt::format("    {} ({}):", reason, group.names.size());
+    out += FormatText("    {} ({}):", reason, group.names.size());
     for (size_t k = 0; k < group.names.size() && k < kShown; ++k)
-      out += fmt::format(" {}", group.names[k]);
+      out += FormatText(" {}", group.names[k]);
     out += group.names.size() > kShown ? " …\n" : "\n";
-    if (!group.evidence.empty()) out += fmt::format("      {}\n", group.evidence);
-    if (!group.fix.empty()) out += fmt::format("      fix: {}\n", group.fix);
+    if (!group.evidence.empty()) out += FormatText("      {}\n", group.evidence);
+    if (!group.fix.empty()) out += FormatText("      fix: {}\n", group.fix);
   }
   return out;
 }
 
 std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowSummary& tf) {
   std::string out;
-  if (!tf.verdict.sentence.empty()) out += fmt::format("  TensorFlow: {}\n", tf.verdict.sentence);
-  if (!tf.verdict.fix.empty()) out += fmt::format("    fix: {}\n", tf.verdict.fix);
+  if (!tf.verdict.sentence.empty()) out += FormatText("  TensorFlow: {}\n", tf.verdict.sentence);
+  if (!tf.verdict.fix.empty()) out += FormatText("    fix: {}\n", tf.verdict.fix);
   for (const dump::TensorFlowCluster& cluster : tf.clusters) out += ClusterText(model, cluster);
   std::vector<dump::TensorFlowNode> nodes;
   std::ranges::copy_if(tf.unclustered, std::back_inserter(nodes),
                        [](const dump::TensorFlowNode& node) { return !node.eager; });
   if (!nodes.empty()) {
-    out += fmt::format("  {} in no cluster:\n", Counted(nodes.size(), "TensorFlow node"));
+    out += FormatText("  {} in no cluster:\n", Counted(nodes.size(), "TensorFlow node"));
     out += OutsideText(nodes);
   }
   if (const size_t eager = tf.unclustered.size() - nodes.size(); eager > 0)
-    out += fmt::format("  {} of operations that eager mode runs one by one (--json lists them)\n",
-                       Counted(eager, "more node"));
+    out += FormatText("  {} of operations that eager mode runs one by one (--json lists them)\n",
+                      Counted(eager, "more node"));
   if (!tf.in_functions.empty()) {
-    out += fmt::format(
+    out += FormatText(
         "  {} that keep their function out of clusters (jit_compile=True may compile it):\n",
         Counted(tf.in_functions.size(), "node"));
     out += OutsideText(tf.in_functions);
   }
-  if (!tf.borders.empty()) out += fmt::format("  {}\n", dump::BordersText(tf.borders, BytesText));
+  if (!tf.borders.empty()) out += FormatText("  {}\n", dump::BordersText(tf.borders, BytesText));
   for (const std::string& device : tf.devices) {
     const std::string_view meaning = dump::DescribeTensorFlowDevice(device);
-    if (!meaning.empty()) out += fmt::format("  device {}: {}\n", device, meaning);
+    if (!meaning.empty()) out += FormatText("  device {}: {}\n", device, meaning);
   }
   return out;
 }
 
 std::string HeadText(const DumpModel& model) {
   const std::string processes = dump::ProcessesText(model);
-  return fmt::format("{}: {}, {}{}{}\n", model.path(), Counted(model.modules().size(), "module"),
-                     Counted(model.files().size(), "file"), processes.empty() ? "" : ", ",
-                     processes);
+  return FormatText("{}: {}, {}{}{}\n", model.path(), Counted(model.modules().size(), "module"),
+                    Counted(FilesOf(model), "file"), processes.empty() ? "" : ", ", processes);
 }
 
 std::string MissingText(const DumpReport& report) {
-  std::string out;
+  std::vector<std::string> lines;
   for (const dump::MissingPiece& piece : report.model->missing()) {
     if (report.only < 0 || piece.module < 0 || piece.module == report.only)
-      out += "  missing: " + piece.ToString() + "\n";
+      lines.push_back(FormatText("  missing: {}\n", piece.ToString()));
   }
-  return out;
+  return FirstOf(lines, "more missing file");
 }
 
 std::string WarningsText(const DumpReport& report) {
-  std::string out;
-  for (const std::string& text : report.summary.warnings) out += "  warning: " + text + "\n";
-  return out;
+  std::vector<std::string> lines;
+  for (const std::string& text : report.summary.warnings)
+    lines.push_back(FormatText("  warning: {}\n", text));
+  return FirstOf(lines, "more warning");
 }
 
 // What is said of the dump as a whole after its modules.
@@ -269,15 +297,22 @@ std::string NotesText(const DumpReport& report) {
 }  // namespace
 
 std::string BytesText(int64_t bytes) {
-  if (bytes < 10'000) return fmt::format("{} B", bytes);
-  if (bytes < 10'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
-  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+  if (bytes < 10'000) return FormatText("{} B", bytes);
+  if (bytes < 10'000'000) return FormatText("{:.1f} kB", static_cast<double>(bytes) / 1e3);
+  return FormatText("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
 ModulePart TextPart(const DumpReport& report, size_t module) {
   ModulePart part;
-  part.text = ModuleText(*report.model, module, report.summary.modules[module]) +
-              PlacementText(report, module);
+  const dump::ModuleSummary& summary = report.summary.modules[module];
+  part.text = ModuleText(*report.model, module, summary) + PlacementText(report, module);
+  part.stages = std::ssize(summary.stages);
+  const auto final = static_cast<size_t>(report.model->FinalStage(static_cast<int32_t>(module)));
+  if (final < summary.stages.size() && summary.stages[final].read)
+    part.instructions = static_cast<int64_t>(summary.stages[final].counts.instructions);
+  if (summary.buffers->source != dump::BufferSource::kNone)
+    part.memory_bytes = summary.buffers->total_bytes;
+  part.peak_bytes = summary.buffers->live_peak_bytes;
   return part;
 }
 
@@ -286,9 +321,13 @@ std::string ShownName(const std::string& name) {
   return at == std::string::npos ? name : name.substr(0, at + 5) + "…";
 }
 
-std::string DumpText(const DumpReport& report) {
+std::string DumpText(const DumpReport& report, const ModuleTableOptions& table) {
   std::string out = HeadText(*report.model);
-  for (const ModulePart& part : report.parts) out += part.text;
+  if (report.only < 0 && (table.is_asked || report.parts.size() > kMaxModulesInFull)) {
+    out += ModuleTable(report, table);
+  } else {
+    for (const ModulePart& part : report.parts) out += part.text;
+  }
   return out + TensorFlowText(*report.model, *report.summary.tensorflow) + NotesText(report) +
          MissingText(report) + WarningsText(report);
 }
@@ -297,12 +336,12 @@ std::string DumpOverviewText(const DumpReport& report) {
   const auto& modules = report.model->modules();
   std::string out = HeadText(*report.model);
   for (size_t m = 0; m < modules.size() && m < kShown; ++m) {
-    out += fmt::format("  {}{} ({}{}), {}\n", NumberText(modules[m]), ShownName(modules[m].name),
-                       modules[m].framework, dump::ProcessText(modules[m]),
-                       Counted(modules[m].stages.size(), "stage"));
+    out += FormatText("  {}{} ({}{}), {}\n", NumberText(modules[m]), ShownName(modules[m].name),
+                      modules[m].framework, dump::ProcessText(modules[m]),
+                      Counted(modules[m].stages.size(), "stage"));
   }
   if (modules.size() > kShown)
-    out += fmt::format("  and {}\n", Counted(modules.size() - kShown, "more module"));
+    out += FormatText("  and {}\n", Counted(modules.size() - kShown, "more module"));
   return out + NotesText(report) + WarningsText(report);
 }
 

@@ -3,17 +3,17 @@
 
 #include <fmt/format.h>
 
-#include "core/base/text.h"
+#include "core/base/format_text.h"
 
 namespace hloscope::app {
 
 std::string ErrorText(const dump::ExplainedError& error, std::string_view from,
                       std::string_view indent) {
-  std::string out = fmt::format("{}{}\n", indent, dump::ErrorSentence(error, from));
-  if (!error.fix.empty()) out += fmt::format("{}  fix: {}\n", indent, error.fix);
+  std::string out = FormatText("{}{}\n", indent, dump::ErrorSentence(error, from));
+  if (!error.fix.empty()) out += FormatText("{}  fix: {}\n", indent, error.fix);
   for (const std::string& buffer : error.buffers)
-    out += fmt::format("{}  buffer {}\n", indent, buffer);
-  return EscapeForTerminal(out, LineBreaks::kKeep);
+    out += FormatText("{}  buffer {}\n", indent, buffer);
+  return out;
 }
 
 std::string ErrorJson(const dump::ExplainedError& error, std::string_view from) {
@@ -23,7 +23,8 @@ std::string ErrorJson(const dump::ExplainedError& error, std::string_view from) 
   return out;
 }
 
-std::string NothingExplainedJson(std::string_view from, std::string_view why) {
+std::string NothingExplainedJson(std::string_view from, std::string_view why,
+                                 const dump::NearestText& nearest) {
   std::string out;
   JsonWriter json(out);
   json.BeginObject()
@@ -31,6 +32,10 @@ std::string NothingExplainedJson(std::string_view from, std::string_view why) {
       .Field("in", from)
       .Field("status", "nothing_found")
       .Field("error", why)
+      .Field("read", nearest.line)
+      .Field("read_line", static_cast<int64_t>(nearest.at_line))
+      .Field("nearest_kind", nearest.kind)
+      .Field("nearest_text", nearest.known)
       .EndObject();
   return out + "\n";
 }

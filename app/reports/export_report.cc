@@ -8,6 +8,7 @@
 
 #include "app/reports/dump_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/listing/sniff.h"
 #include "core/dump/readers/symbolic_shapes.h"
@@ -35,27 +36,27 @@ std::vector<uint32_t> UnusedOf(const dump::JaxExport& exported) {
 
 std::string ExportText(const FileView& file, const dump::JaxExport& exported) {
   const auto bytes = static_cast<int64_t>(file.bytes().size());
-  std::string out = fmt::format("{}: function {} ({}, {})\n", file.path(), exported.function,
-                                dump::Describe(dump::FileKind::kJaxExport), BytesText(bytes));
-  out += fmt::format(
-      "  for {} on {}, calling convention version {}{}\n", fmt::join(exported.platforms, ", "),
+  std::string out = FormatText("{}: function {} ({}, {})\n", file.path(), exported.function,
+                               dump::Describe(dump::FileKind::kJaxExport), BytesText(bytes));
+  out += FormatText(
+      "  for {} on {}, calling convention version {}{}\n", Join(exported.platforms, ", "),
       Counted(exported.devices, "device"), exported.calling_convention,
-      exported.jax_version.empty() ? "" : fmt::format(", jax {}", exported.jax_version));
-  out += fmt::format("  parameters: {}\n", fmt::join(ShapesOf(exported, exported.arguments), " "));
+      exported.jax_version.empty() ? "" : FormatText(", jax {}", exported.jax_version));
+  out += FormatText("  parameters: {}\n", Join(ShapesOf(exported, exported.arguments), " "));
   const auto unused = UnusedOf(exported);
-  if (!unused.empty()) out += fmt::format("  unused parameters: {}\n", fmt::join(unused, ", "));
-  out += fmt::format("  results: {}\n", fmt::join(ShapesOf(exported, exported.results), " "));
+  if (!unused.empty()) out += FormatText("  unused parameters: {}\n", Join(unused, ", "));
+  out += FormatText("  results: {}\n", Join(ShapesOf(exported, exported.results), " "));
   const auto variables = dump::DimensionVariablesOf(exported);
   out += variables.empty() ? "  all shapes are fixed\n"
-                           : fmt::format(
+                           : FormatText(
                                  "  shapes are symbolic: {} (`run` takes them from --inputs "
                                  "or --shape NAME=N)\n",
-                                 fmt::join(variables, ", "));
+                                 Join(variables, ", "));
   if (exported.ordered_effects > 0) {
-    out += fmt::format("  {}\n", Counted(exported.ordered_effects, "ordered side effect"));
+    out += FormatText("  {}\n", Counted(exported.ordered_effects, "ordered side effect"));
   }
   if (exported.vjp_order > 0) {
-    out += fmt::format("  can be differentiated {}\n", Counted(exported.vjp_order, "time"));
+    out += FormatText("  can be differentiated {}\n", Counted(exported.vjp_order, "time"));
   }
   return out;
 }

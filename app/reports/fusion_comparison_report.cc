@@ -7,6 +7,7 @@
 
 #include "core/analysis/align/provenance.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
 #include "core/graph/labels.h"
@@ -59,13 +60,13 @@ std::string Names(const hlo::Module& module, const graph::KernelMap& map,
     text += text.empty() ? "" : ", ";
     text += module.name(map.kernels[kernels[k]].instruction);
   }
-  if (kernels.size() > kMax) text += fmt::format(" and {} more", kernels.size() - kMax);
+  if (kernels.size() > kMax) text += FormatText(" and {} more", kernels.size() - kMax);
   return text.empty() ? "nothing" : text;
 }
 
 std::string Moved(const Traffic& traffic) {
-  return fmt::format("reads {}, writes {}", graph::BytesText(static_cast<int64_t>(traffic.read)),
-                     graph::BytesText(static_cast<int64_t>(traffic.written)));
+  return FormatText("reads {}, writes {}", graph::BytesText(static_cast<int64_t>(traffic.read)),
+                    graph::BytesText(static_cast<int64_t>(traffic.written)));
 }
 
 void WriteTraffic(const Traffic& traffic, JsonWriter& json) {
@@ -102,20 +103,20 @@ Result<FusionReport> ReadFusionReport(const CompiledPlace& a, const CompiledPlac
 
 std::string FusionReportText(const FusionReport& report, size_t top) {
   const auto& [a, b, groups] = report.comparison;
-  std::string out = fmt::format("{}: {}\n", report.given->name(),
-                                Counted(report.given->instructions().size(), "instruction"));
+  std::string out = FormatText("{}: {}\n", report.given->name(),
+                               Counted(report.given->instructions().size(), "instruction"));
   const auto tell = [&](const std::string& name, const graph::CompiledSide& side) {
-    out += fmt::format("  {}: {}, {}\n", name, graph::ToText(graph::CountLanes(side.map)),
-                       Moved(side.all));
+    out += FormatText("  {}: {}, {}\n", name, graph::ToText(graph::CountLanes(side.map)),
+                      Moved(side.all));
   };
   tell(report.a, a);
   tell(report.b, b);
   const double ratio = b.all.bytes() > 0 ? a.all.bytes() / b.all.bytes() : 0;
-  out += fmt::format("  the first moves {:.2f} times the bytes of the second\n", ratio);
+  out += FormatText("  the first moves {:.2f} times the bytes of the second\n", ratio);
   for (size_t k = 0; k < std::min(top, groups.size()); ++k) {
     const FusionGroup& group = groups[k];
     if (group.a.bytes() == group.b.bytes()) break;
-    out += fmt::format(
+    out += FormatText(
         "  {} ({})\n    {}: {}\n    {}: {}\n", Counted(group.operations.size(), "operation"),
         group.operations.empty() ? "of its own" : report.given->name(group.operations.front()),
         Names(*report.compiled_a, a.map, group.kernels_a), Moved(group.a),

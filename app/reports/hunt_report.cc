@@ -6,6 +6,7 @@
 #include "app/command.h"
 #include "app/error_status.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 
 namespace hloscope::app {
@@ -15,12 +16,12 @@ using debug::FuzzProgress;
 using debug::FuzzReport;
 
 std::string FindingText(const Finding& finding) {
-  std::string text = fmt::format("{}\n  {}\n", finding.fault, finding.failure);
+  std::string text = FormatText("{}\n  {}\n", finding.fault, finding.failure);
   text += finding.known.empty() ? std::string("  new")
-                                : fmt::format("  known: {} ({})", finding.known, finding.page);
-  if (!finding.wrong.empty()) text += fmt::format("; {} is wrong", finding.wrong);
-  text += fmt::format("; {} in {}, from {}\n", Counted(finding.instructions, "instruction"),
-                      finding.bundle.empty() ? finding.module : finding.bundle, finding.origin);
+                                : FormatText("  known: {} ({})", finding.known, finding.page);
+  if (!finding.wrong.empty()) text += FormatText("; {} is wrong", finding.wrong);
+  text += FormatText("; {} in {}, from {}\n", Counted(finding.instructions, "instruction"),
+                     finding.bundle.empty() ? finding.module : finding.bundle, finding.origin);
   return text;
 }
 
@@ -58,20 +59,20 @@ std::string FuzzReportJson(const FuzzReport& report) {
 std::string FuzzReportText(const FuzzReport& report) {
   const FuzzProgress& progress = report.progress;
   const auto faults = static_cast<int64_t>(report.findings.size());
-  std::string text = fmt::format(
+  std::string text = FormatText(
       "{} in {:.0f} s: {} differ, {} of them by rounding and the like; {}, {} of them known\n",
       Counted(progress.programs, "program"), progress.seconds, progress.differing,
       progress.explained, Counted(faults, "fault"), report.known);
   for (const auto& [reason, count] : progress.reasons) {
-    text += fmt::format("  {:5} {}\n", count, reason);
+    text += FormatText("  {:5} {}\n", count, reason);
   }
   if (progress.unstable > 0) {
     text +=
-        fmt::format("  {:5} fail differently each time, and are not reported\n", progress.unstable);
+        FormatText("  {:5} fail differently each time, and are not reported\n", progress.unstable);
   }
   for (const debug::UnstableProgram& program : report.unstable) {
-    text += fmt::format("  {} in {}: {}\n", program.origin, program.module,
-                        fmt::join(program.runs, "; "));
+    text +=
+        FormatText("  {} in {}: {}\n", program.origin, program.module, Join(program.runs, "; "));
   }
   return text;
 }

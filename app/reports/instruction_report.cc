@@ -9,6 +9,7 @@
 #include "app/error_status.h"
 #include "app/reports/run_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/text.h"
 
 namespace hloscope::app {
@@ -105,18 +106,18 @@ void WriteDivergentJson(JsonWriter& json, const InstructionReport& report) {
 std::string InstructionReportText(const InstructionReport& report) {
   std::string status(StatusOf(report));
   const auto kind = report.error ? ErrorKindText(report.error->error_class) : std::string_view();
-  if (!kind.empty()) status += fmt::format(" ({})", kind);
-  std::string text = fmt::format("{:<12} {} ({})", status, report.instruction, report.opcode);
+  if (!kind.empty()) status += FormatText(" ({})", kind);
+  std::string text = FormatText("{:<12} {} ({})", status, report.instruction, report.opcode);
   if (!report.together_with.empty()) {
-    text += fmt::format(" together with {}", fmt::join(report.together_with, ", "));
+    text += FormatText(" together with {}", Join(report.together_with, ", "));
   }
-  if (!report.path.empty()) text += " in " + report.path;
-  if (report.error) return text + ": " + report.error->ToString() + "\n";
+  if (!report.path.empty()) text += FormatText(" in {}", report.path);
+  if (report.error) return text + FormatText(": {}\n", report.error->ToString());
   if (!report.compared) return text + "\n";
   const LeafComparison worst = Worst(report);
   if (worst.max_abs_error == 0 && worst.mismatched == 0) return text + "\n";
-  text += fmt::format(": {} of {} {}", worst.mismatched, worst.elements,
-                      VerbFor(worst.mismatched, "differs", "differ"));
+  text += FormatText(": {} of {} {}", worst.mismatched, worst.elements,
+                     VerbFor(worst.mismatched, "differs", "differ"));
   return text + ErrorsText(worst) + "\n";
 }
 

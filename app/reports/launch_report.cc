@@ -21,7 +21,7 @@ std::string ShortText(double value) {
   constexpr const char* kUnits[] = {"", " k", " M", " G", " T", " P"};
   size_t unit = 0;
   while (value >= 999.5 && unit + 1 < std::size(kUnits)) value /= 1000, ++unit;
-  return fmt::format("{:.{}f}{}", value, unit == 0 || value >= 99.95 ? 0 : 1, kUnits[unit]);
+  return FormatText("{:.{}f}{}", value, unit == 0 || value >= 99.95 ? 0 : 1, kUnits[unit]);
 }
 
 }  // namespace
@@ -41,15 +41,15 @@ std::string LaunchesText(const ProfileReport& report) {
     model_us += report.sums[i].model_us;
     if (device.empty()) device = report.sums[i].model_device;
   }
-  std::string out = fmt::format("{} on a simulated device; means per kernel:\n",
-                                Counted(launches, "launch", "launches"));
+  std::string out = FormatText("{} on a simulated device; means per kernel:\n",
+                               Counted(launches, "launch", "launches"));
   if (model_us > 0) {
-    out = fmt::format("{} on a simulated device; by the model {} on {}; means per kernel:\n",
-                      Counted(launches, "launch", "launches"), MicrosecondsText(model_us), device);
+    out = FormatText("{} on a simulated device; by the model {} on {}; means per kernel:\n",
+                     Counted(launches, "launch", "launches"), MicrosecondsText(model_us), device);
   }
-  out += fmt::format("{:>10} {:<20} {:>8} {:>9} {:>7} {:>9} {:>7} {:>9} {:>9}  instruction\n",
-                     "model", "bound by", "launches", "instr.", "lanes", "sectors", "used",
-                     "conflicts", "products");
+  out += FormatText("{:>10} {:<20} {:>8} {:>9} {:>7} {:>9} {:>7} {:>9} {:>9}  instruction\n",
+                    "model", "bound by", "launches", "instr.", "lanes", "sectors", "used",
+                    "conflicts", "products");
   const auto attribution = report.attribution->times();
   for (const size_t i : order | std::views::take(report.top)) {
     const LaunchSums& sums = report.sums[i];
@@ -59,7 +59,7 @@ std::string LaunchesText(const ProfileReport& report) {
     };
     const profiler::Target& target = attribution[i].target;
     const profiler::AttributedModule& module = report.attribution->modules()[target.module];
-    out += fmt::format(
+    out += FormatText(
         "{:>10} {:<20} {:>8} {:>9} {:>5.1f} % {:>9} {:>5.1f} % {:>9} {:>9}  {}:{}\n",
         sums.model_us > 0 ? MicrosecondsText(sums.model_us / static_cast<double>(sums.launches))
                           : "",
@@ -85,25 +85,25 @@ std::string MetricsText(const ProfileReport& report) {
       std::string text;
       if (value) {
         text = row.kind == profiler::MetricKind::kShare
-                   ? fmt::format("{:.1f} %", 100 * *value)
+                   ? FormatText("{:.1f} %", 100 * *value)
                    : ShortText(*value / static_cast<double>(sums.launches()));
         if (row.kind == profiler::MetricKind::kSum) text += text.contains(' ') ? "B" : " B";
       }
-      rows += fmt::format("{:>9} ", text);
+      rows += FormatText("{:>9} ", text);
     }
     const profiler::Target& target = times[i].target;
     const profiler::AttributedModule& module = report.attribution->modules()[target.module];
-    rows += fmt::format("{:>8}  {}:{}\n", sums.launches(), module.name,
-                        module.module->name(target.instruction));
+    rows += FormatText("{:>8}  {}:{}\n", sums.launches(), module.name,
+                       module.module->name(target.instruction));
   }
   if (launches == 0) return {};
   std::string out =
-      fmt::format("{} measured by GPU performance counters in separate runs; means per kernel:\n",
-                  Counted(launches, "kernel"));
+      FormatText("{} measured by GPU performance counters in separate runs; means per kernel:\n",
+                 Counted(launches, "kernel"));
   for (const profiler::MetricRow& row : profiler::kMetricRows) {
-    out += fmt::format("{:>9} ", row.title);
+    out += FormatText("{:>9} ", row.title);
   }
-  return out + fmt::format("{:>8}  instruction\n", "kernels") + rows;
+  return out + FormatText("{:>8}  instruction\n", "kernels") + rows;
 }
 
 void AppendMetrics(const profiler::MetricSums& sums, JsonWriter& json) {
@@ -124,6 +124,7 @@ void AppendLaunches(const LaunchSums& sums, JsonWriter& json) {
   json.Key("figures").BeginObject();
   json.Field("thread_instructions_executed", sums.figures.threads());
 #define LAUNCH_FIGURE(field, name, metric) json.Field(name, sums.figures.field);
+#include "core/base/format_text.h"
 #include "profiler/launch_figures.def"
 #undef LAUNCH_FIGURE
   json.EndObject();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/text.h"
 
 namespace hloscope::app {
@@ -15,7 +16,7 @@ namespace hloscope::app {
 using debug::LeafComparison;
 
 std::string IndexText(const std::vector<int64_t>& index) {
-  return fmt::format("{{{}}}", fmt::join(index, ","));
+  return FormatText("{{{}}}", Join(index, ","));
 }
 
 namespace {
@@ -26,14 +27,14 @@ std::string HistogramText(const debug::ErrorHistogram& histogram) {
   const auto& bounds = debug::ErrorHistogram::kBounds;
   for (const auto& [key, counts] :
        {std::pair("absolute", &histogram.absolute), std::pair("relative", &histogram.relative)}) {
-    text += fmt::format("{}           {} errors:", text.empty() ? "" : "\n", key);
+    text += FormatText("{}           {} errors:", text.empty() ? "" : "\n", key);
     for (size_t k = 0; k < counts->size(); ++k) {
       if ((*counts)[k] == 0) continue;
-      text += fmt::format(" {} {}", (*counts)[k],
-                          k == 0 ? "zero,"
-                          : k - 1 < bounds.size()
-                              ? fmt::format("below {},", ShortestText(bounds[k - 1]))
-                              : fmt::format("at least {},", ShortestText(bounds.back())));
+      text += FormatText(" {} {}", (*counts)[k],
+                         k == 0 ? "zero,"
+                         : k - 1 < bounds.size()
+                             ? FormatText("below {},", ShortestText(bounds[k - 1]))
+                             : FormatText("at least {},", ShortestText(bounds.back())));
     }
     if (text.ends_with(',')) text.pop_back();
   }
@@ -41,30 +42,30 @@ std::string HistogramText(const debug::ErrorHistogram& histogram) {
 }
 
 std::string MismatchText(const debug::ElementMismatch& mismatch) {
-  return fmt::format("{}: {}, expected {}", IndexText(mismatch.index), mismatch.actual,
-                     mismatch.expected);
+  return FormatText("{}: {}, expected {}", IndexText(mismatch.index), mismatch.actual,
+                    mismatch.expected);
 }
 
 std::string LargestErrorText(const LeafComparison& leaf) {
   const hlo::ElementType type = leaf.shape.element_type();
-  std::string text = fmt::format("; largest error {:.3g} absolute, {:.3g} relative",
-                                 leaf.max_abs_error, leaf.max_rel_error);
+  std::string text = FormatText("; largest error {:.3g} absolute, {:.3g} relative",
+                                leaf.max_abs_error, leaf.max_rel_error);
   const bool has_ulp = hlo::IsFloat(type) || hlo::IsComplex(type);
-  return has_ulp ? text + fmt::format(", {} ULP", leaf.max_ulp) : text;
+  return has_ulp ? text + FormatText(", {} ULP", leaf.max_ulp) : text;
 }
 
 // A bound in three digits that is no smaller: what passes with the exact one passes with it.
 std::string BoundText(double bound) {
-  std::string text = fmt::format("{:.2e}", bound);
+  std::string text = FormatText("{:.2e}", bound);
   if (!std::isfinite(bound) || bound == 0) return ShortestText(bound);
   double shown = std::strtod(text.c_str(), nullptr);
   if (shown < bound) {
     const size_t exponent = text.find('e');
     const double more = std::strtod(text.substr(0, exponent).c_str(), nullptr) + 0.01;
-    text = fmt::format("{:.2f}{}", more, text.substr(exponent));
+    text = FormatText("{:.2f}{}", more, text.substr(exponent));
     shown = std::strtod(text.c_str(), nullptr);
   }
-  return fmt::format("{:g}", shown);
+  return FormatText("{:g}", shown);
 }
 
 }  // namespace
@@ -78,8 +79,8 @@ std::string ErrorsText(const LeafComparison& leaf) {
   auto one_sided = [&text](std::string_view what, int64_t mismatched,
                            const debug::OneSided& count) {
     if (mismatched == 0) return;
-    text += fmt::format("{} {} {} on one side (actual {}, expected {})", text.empty() ? ";" : ",",
-                        mismatched, what, count.actual, count.expected);
+    text += FormatText("{} {} {} on one side (actual {}, expected {})", text.empty() ? ";" : ",",
+                       mismatched, what, count.actual, count.expected);
   };
   one_sided("NaN", leaf.nan_mismatched, leaf.nan);
   one_sided("infinite", leaf.inf_mismatched, leaf.inf);
@@ -88,25 +89,25 @@ std::string ErrorsText(const LeafComparison& leaf) {
 
 std::string LeafText(const LeafComparison& leaf, bool compared, std::string_view why_not) {
   std::string text =
-      fmt::format("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
+      FormatText("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
   if (!compared) {
     return text + " " + Counted(leaf.elements, "element") +
-           (why_not.empty() ? ", no reference" : fmt::format(", not compared: {}", why_not));
+           (why_not.empty() ? ", no reference" : FormatText(", not compared: {}", why_not));
   }
-  if (!leaf.problem.empty()) return text + " " + leaf.problem;
-  text += fmt::format(" {} of {} {}", leaf.mismatched, leaf.elements,
-                      VerbFor(leaf.mismatched, "differs", "differ")) +
+  if (!leaf.problem.empty()) return text + FormatText(" {}", leaf.problem);
+  text += FormatText(" {} of {} {}", leaf.mismatched, leaf.elements,
+                     VerbFor(leaf.mismatched, "differs", "differ")) +
           ErrorsText(leaf);
   if (!leaf.first_mismatch) return text;
-  text += "; first at " + MismatchText(*leaf.first_mismatch);
+  text += FormatText("; first at {}", MismatchText(*leaf.first_mismatch));
   if (leaf.worst_mismatch && leaf.worst_mismatch->index != leaf.first_mismatch->index) {
-    text += "; worst at " + MismatchText(*leaf.worst_mismatch);
+    text += FormatText("; worst at {}", MismatchText(*leaf.worst_mismatch));
   }
   text += "\n" + HistogramText(leaf.histogram);
   if (!leaf.passing_bounds.empty()) {
     text += "\n           would pass with bounds";
     for (const debug::BoundPair& pair : leaf.passing_bounds) {
-      text += fmt::format(" abs {} rel {};", BoundText(pair.absolute), BoundText(pair.relative));
+      text += FormatText(" abs {} rel {};", BoundText(pair.absolute), BoundText(pair.relative));
     }
     text.pop_back();
   }

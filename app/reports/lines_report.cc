@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/text.h"
 
 namespace hloscope::app {
@@ -23,15 +24,15 @@ struct HotLine {
 std::string StallsText(const profiler::PtxLine& line) {
   std::string out;
   for (const auto& [word, count] : line.MostStalls() | std::views::take(kStallsInText)) {
-    out += fmt::format("{}{} {:.0f} %", out.empty() ? "" : ", ", word,
-                       100 * static_cast<double>(count) / static_cast<double>(line.count));
+    out += FormatText("{}{} {:.0f} %", out.empty() ? "" : ", ", word,
+                      100 * static_cast<double>(count) / static_cast<double>(line.count));
   }
   return out;
 }
 
 std::string Cut(std::string_view text) {
   return EscapeForTerminal(text.size() <= kMaxText ? std::string(text)
-                                                   : fmt::format("{}…", text.substr(0, kMaxText)));
+                                                   : FormatText("{}…", text.substr(0, kMaxText)));
 }
 
 }  // namespace
@@ -51,22 +52,22 @@ std::string LinesText(const ProfileReport& report) {
                            [](const HotLine& each) { return each.line->count; });
   std::string out =
       is_sampled
-          ? fmt::format("{} of program counters in separate runs; the hottest lines of PTX:\n",
-                        Counted(total, "sample"))
-          : fmt::format(
+          ? FormatText("{} of program counters in separate runs; the hottest lines of PTX:\n",
+                       Counted(total, "sample"))
+          : FormatText(
                 "{} executed by warps on a simulated GPU (counts, not time samples); the most "
                 "executed lines of PTX:\n",
                 Counted(total, "instruction"));
-  out += fmt::format("{:>12} {:>7}  {}{:<28} {}\n", is_sampled ? "samples" : "executed", "share",
-                     is_sampled ? fmt::format("{:<42} ", "warps waited for") : "", "kernel:line",
-                     "PTX");
+  out +=
+      FormatText("{:>12} {:>7}  {}{:<28} {}\n", is_sampled ? "samples" : "executed", "share",
+                 is_sampled ? FormatText("{:<42} ", "warps waited for") : "", "kernel:line", "PTX");
   for (const HotLine& each : hot | std::views::take(report.top)) {
     const profiler::PtxLine& line = *each.line;
-    out += fmt::format(
+    out += FormatText(
         "{:>12} {:>5.1f} %  {}{:<28} {}\n", line.count,
         100 * static_cast<double>(line.count) / static_cast<double>(std::max<uint64_t>(total, 1)),
-        is_sampled ? fmt::format("{:<42} ", StallsText(line)) : "",
-        EscapeForTerminal(fmt::format("{}:{}", line.kernel, line.line)),
+        is_sampled ? FormatText("{:<42} ", StallsText(line)) : "",
+        FormatText("{}:{}", line.kernel, line.line),
         line.line == 0 ? "(no known line)" : Cut(line.text));
   }
   return out;

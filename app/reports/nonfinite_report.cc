@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/base/format_text.h"
 #include "core/base/text.h"
 
 namespace hloscope::app {
@@ -30,10 +31,10 @@ void WriteOperand(JsonWriter& json, const OperandReport& operand) {
 
 std::string OperandText(const OperandReport& operand) {
   std::string text = "    operand " + operand.instruction + " " + operand.shape;
-  if (operand.value) text += ", " + *operand.value + " at that element";
+  if (operand.value) text += FormatText(", {} at that element", *operand.value);
   if (operand.range) {
-    text += fmt::format(", range {} to {}", ShortestText(operand.range->low),
-                        ShortestText(operand.range->high));
+    text += FormatText(", range {} to {}", ShortestText(operand.range->low),
+                       ShortestText(operand.range->high));
   }
   return text + "\n";
 }
@@ -73,19 +74,19 @@ void WriteNonFiniteJson(JsonWriter& json, const NonFinite& found) {
 std::string NonFiniteText(const NonFinite& found) {
   const bool nan = found.kind == debug::NonFiniteKind::kNan;
   std::string text =
-      fmt::format("  first {}: {} ({}) {} in computation {}, element {{{}}} is {}\n",
-                  nan ? "NaN" : "infinity", found.instruction, found.opcode, found.shape,
-                  found.computation, fmt::join(found.index, ","), found.value);
+      FormatText("  first {}: {} ({}) {} in computation {}, element {{{}}} is {}\n",
+                 nan ? "NaN" : "infinity", found.instruction, found.opcode, found.shape,
+                 found.computation, Join(found.index, ","), found.value);
   for (auto step = found.path.rbegin(); step != found.path.rend(); ++step) {
-    text += fmt::format("    called by {} ({}) in {}", step->instruction, step->opcode,
-                        step->computation);
-    text += step->iteration ? fmt::format(", iteration {}\n", *step->iteration) : "\n";
+    text += FormatText("    called by {} ({}) in {}", step->instruction, step->opcode,
+                       step->computation);
+    text += step->iteration ? FormatText(", iteration {}\n", *step->iteration) : "\n";
   }
   for (const OperandReport& operand : found.operands) text += OperandText(operand);
   if (found.infinity_from) {
-    text += "    the infinity came from " + *found.infinity_from + "\n";
+    text += FormatText("    the infinity came from {}\n", *found.infinity_from);
   }
-  if (!found.source.empty()) text += "    source line " + found.source + "\n";
+  if (!found.source.empty()) text += FormatText("    source line {}\n", found.source);
   if (found.on_arrival)
     return text + "    it is in an input or a constant; no instruction produces one\n";
   return text + (found.reaches_output ? "    it reaches an output\n"

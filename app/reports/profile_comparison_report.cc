@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 
 namespace hloscope::app {
@@ -23,12 +24,12 @@ std::string Signed(double picoseconds) {
 // Nothing is no fraction of something.
 std::string RatioText(int64_t before, double after) {
   if (before <= 0) return "";
-  return fmt::format("{:.2f}x", after / static_cast<double>(before));
+  return FormatText("{:.2f}x", after / static_cast<double>(before));
 }
 
 std::string Times(double ratio) {
   if (ratio > 1000) return ">1000x";
-  return fmt::format("{:.2f}x", ratio);
+  return FormatText("{:.2f}x", ratio);
 }
 
 bool IsOne(double ratio) { return std::abs(ratio - 1) < 1e-9; }
@@ -36,16 +37,16 @@ bool IsOne(double ratio) { return std::abs(ratio - 1) < 1e-9; }
 // "jit_f:dot.3 (dot)", or what a group is called.
 std::string NameOf(const ComparedTime& row) {
   if (row.opcode.empty())
-    return fmt::format("{} ({})", row.instruction, Counted(row.members, "instruction"));
-  std::string text = fmt::format("{}:{} ({})", row.module, row.instruction, row.opcode);
-  if (!IsOne(row.often)) text += fmt::format(", ran {:.2f} times as often a run", row.often);
-  if (!row.source_line.empty()) text += "  " + row.source_line;
+    return FormatText("{} ({})", row.instruction, Counted(row.members, "instruction"));
+  std::string text = FormatText("{}:{} ({})", row.module, row.instruction, row.opcode);
+  if (!IsOne(row.often)) text += FormatText(", ran {:.2f} times as often a run", row.often);
+  if (!row.source_line.empty()) text += FormatText("  {}", row.source_line);
   return text;
 }
 
 void AppendHead(std::string_view what, std::string& out) {
-  out += fmt::format("{:>10} {:>7} {:>15} {:>10} {:>10}  {:<15}  {}\n", "change", "ratio", "may be",
-                     "before", "after", "", what);
+  out += FormatText("{:>10} {:>7} {:>15} {:>10} {:>10}  {:<15}  {}\n", "change", "ratio", "may be",
+                    "before", "after", "", what);
 }
 
 // Typical times where they are known, else what it took in all.
@@ -53,12 +54,12 @@ void AppendRow(const ComparedTime& row, std::string& out) {
   const auto& ratio = row.ratio;
   const double before = ratio ? ratio->before : static_cast<double>(row.before);
   const double after = ratio ? ratio->after : row.after_scaled;
-  out += fmt::format("{:>10} {:>7} {:>15} {:>10} {:>10}  {:<15}  {}\n", Signed(after - before),
-                     ratio ? Times(ratio->ratio) : "",
-                     ratio ? Times(ratio->low) + ".." + Times(ratio->high) : "",
-                     row.before_count > 0 ? DurationText(std::llround(before)) : "-",
-                     row.after_count > 0 ? DurationText(std::llround(after)) : "-",
-                     ToString(row.verdict), NameOf(row));
+  out += FormatText("{:>10} {:>7} {:>15} {:>10} {:>10}  {:<15}  {}\n", Signed(after - before),
+                    ratio ? Times(ratio->ratio) : "",
+                    ratio ? Times(ratio->low) + ".." + Times(ratio->high) : "",
+                    row.before_count > 0 ? DurationText(std::llround(before)) : "-",
+                    row.after_count > 0 ? DurationText(std::llround(after)) : "-",
+                    ToString(row.verdict), NameOf(row));
 }
 
 size_t NamedIn(const std::vector<ComparedTime>& rows) {
@@ -68,9 +69,9 @@ size_t NamedIn(const std::vector<ComparedTime>& rows) {
 // What holds of all that follows.
 void AppendSummary(const ProfileComparison& c, std::string& out) {
   if (const std::string runs = profiler::RunsText(c, "the second"); !runs.empty())
-    out += runs + '\n';
+    out += FormatText("{}\n", runs);
   if (c.speed) {
-    out += fmt::format(
+    out += FormatText(
         "instructions of the second took {:.2f} times as long in the median: taken for the speed "
         "of the machine, and taken out below\n",
         *c.speed);
@@ -79,16 +80,16 @@ void AppendSummary(const ProfileComparison& c, std::string& out) {
     out += "no change is distinguishable from noise\n";
   } else {
     const size_t named = NamedIn(c.rows);
-    out += fmt::format("{} changed beyond noise; in the median instruction {} would be named\n",
-                       named == 0 ? "no instruction" : Counted(named, "instruction"),
-                       c.told_from < 1 ? fmt::format("a change of {:.0f} %", 100 * c.told_from)
-                                       : fmt::format("{:.1f} times the time", 1 + c.told_from));
-    out += fmt::format(
+    out += FormatText("{} changed beyond noise; in the median instruction {} would be named\n",
+                      named == 0 ? "no instruction" : Counted(named, "instruction"),
+                      c.told_from < 1 ? FormatText("a change of {:.0f} %", 100 * c.told_from)
+                                      : FormatText("{:.1f} times the time", 1 + c.told_from));
+    out += FormatText(
         "before, after: what all executions typically take together; may be: what the noise leaves "
         "open, for all {} ratios at once at {:g} %\n",
         c.judged, 100 * (1 - profiler::kComparisonError));
   }
-  for (const std::string& note : c.notes) out += "note: " + note + '\n';
+  for (const std::string& note : c.notes) out += FormatText("note: {}\n", note);
 }
 
 void AppendGroups(std::string_view what, const std::vector<ComparedTime>& rows, std::string& out) {
@@ -170,9 +171,9 @@ std::string ProfileComparisonText(const ComparedReports& compared, size_t top) {
   const ProfileComparison& c = compared.comparison;
   const double after = c.total.after_scaled;
   std::string out =
-      fmt::format("{} -> {}\n{} -> {} on instructions ({} {})\n", compared.a, compared.b,
-                  DurationText(c.before), DurationText(std::llround(after)),
-                  Signed(after - static_cast<double>(c.before)), RatioText(c.before, after));
+      FormatText("{} -> {}\n{} -> {} on instructions ({} {})\n", compared.a, compared.b,
+                 DurationText(c.before), DurationText(std::llround(after)),
+                 Signed(after - static_cast<double>(c.before)), RatioText(c.before, after));
   if (c.rows.empty()) {
     out += "no event in either names an instruction (--module names the modules that ran)\n";
     return out;
@@ -183,11 +184,11 @@ std::string ProfileComparisonText(const ComparedReports& compared, size_t top) {
   const size_t shown = std::min(std::max(top, NamedIn(c.rows)), c.rows.size());
   for (const ComparedTime& row : std::span(c.rows).first(shown)) AppendRow(row, out);
   if (shown < c.rows.size())
-    out += fmt::format("{} more (--top {})\n", c.rows.size() - shown, c.rows.size());
+    out += FormatText("{} more (--top {})\n", c.rows.size() - shown, c.rows.size());
   AppendGroups("fusion with its parts", c.fusions, out);
   AppendGroups("category", c.categories, out);
   AppendGroups("source line", c.source_lines, out);
-  for (const std::string& warning : compared.warnings) out += "warning: " + warning + '\n';
+  for (const std::string& warning : compared.warnings) out += FormatText("warning: {}\n", warning);
   return out;
 }
 

@@ -10,8 +10,10 @@
 #include "app/reports/critical_path_report.h"
 #include "app/reports/launch_report.h"
 #include "app/reports/lines_report.h"
+#include "app/reports/profile_sums_report.h"
 #include "app/reports/what_if_report.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/hlo/analysis/source_line.h"
 #include "profiler/module_runs.h"
@@ -50,11 +52,11 @@ void AppendLanes(const ProfileReport& report, std::string& out) {
   const EventStore& store = *report.profile->store;
   for (const profiler::Group& group : store.groups()) {
     if (group.lanes.empty()) continue;
-    out += fmt::format("{}\n", Shortened(store.text(group.name)));
+    out += FormatText("{}\n", Shortened(store.text(group.name)));
     for (LaneId id : group.lanes) {
       const Lane& lane = store.lanes()[id.index];
-      out += fmt::format("  {:<60} {:>17} in {}\n", Shortened(store.text(lane.name)),
-                         Counted(lane.event_count, "event"), Counted(lane.row_count, "row"));
+      out += FormatText("  {:<60} {:>17} in {}\n", Shortened(store.text(lane.name)),
+                        Counted(lane.event_count, "event"), Counted(lane.row_count, "row"));
     }
   }
 }
@@ -66,60 +68,63 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
     out += "no event names an instruction or a kernel\n";
     return;
   }
-  out += fmt::format("{} busy, {:.1f} % attributed to instructions; {} outside of instructions",
-                     DurationText(totals.work), 100 * totals.share(),
-                     totals.between == 0 ? "nothing" : DurationText(totals.between));
+  out += FormatText("{} busy, {:.1f} % attributed to instructions; {} outside of instructions",
+                    DurationText(totals.work), 100 * totals.share(),
+                    totals.between == 0 ? "nothing" : DurationText(totals.between));
   for (const profiler::UnattributedTime& part : attribution.between()) {
-    out += fmt::format("{}{} {}", part.name == attribution.between().front().name ? ": " : ", ",
-                       report.profile->store->text(part.name), DurationText(part.self));
+    out += FormatText("{}{} {}", part.name == attribution.between().front().name ? ": " : ", ",
+                      report.profile->store->text(part.name), DurationText(part.self));
   }
   out += '\n';
+  out += CommandBuffersText(attribution) + StepsText(attribution.store());
   const std::vector<profiler::ModuleRuns> runs = profiler::ModuleRunsOf(attribution);
   for (size_t m = 0; m < runs.size(); ++m) {
     if (runs[m].count == 0) continue;
-    out +=
-        fmt::format("{} ran {}\n", attribution.modules()[m].name, Counted(runs[m].count, "time"));
+    out += FormatText("{} ran {}\n", attribution.modules()[m].name, Counted(runs[m].count, "time"));
   }
   if (!attribution.times().empty()) {
-    out += fmt::format("{:>7} {:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  instruction\n", "share",
-                       "self", "count", "min", "median", "p90", "max");
+    out += FormatText("{:>7} {:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  instruction\n", "share",
+                      "self", "count", "min", "median", "p90", "max");
   }
   const size_t rows = std::min(report.top, attribution.times().size());
   for (const InstructionTime& time : attribution.times().first(rows)) {
     const InstructionWords words = WordsOf(report, time);
-    out += fmt::format("{:>5.1f} % {:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  {}:{} ({}){}\n",
-                       100 * static_cast<double>(time.self) / static_cast<double>(totals.work),
-                       DurationText(time.self), time.count, DurationText(time.min),
-                       DurationText(time.median), DurationText(time.p90), DurationText(time.max),
-                       words.module, Shortened(words.name), words.opcode,
-                       words.source.empty() ? "" : "  " + words.source);
+    out += FormatText("{:>5.1f} % {:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  {}:{} ({}){}\n",
+                      100 * static_cast<double>(time.self) / static_cast<double>(totals.work),
+                      DurationText(time.self), time.count, DurationText(time.min),
+                      DurationText(time.median), DurationText(time.p90), DurationText(time.max),
+                      words.module, Shortened(words.name), words.opcode,
+                      words.source.empty() ? "" : "  " + words.source);
+    if (time.target.reason == profiler::AttributionReason::kOnlyCandidate)
+      out += FormatText("{:>82}{}\n", "", ToString(time.target.reason));
   }
+  out += CategoriesText(attribution);
   for (const profiler::UnattributedTime& time :
        attribution.unattributed().first(std::min(report.top, attribution.unattributed().size()))) {
-    out += fmt::format("{:>5.1f} % {:>10} {:>8} {:>43}  {} (no instruction)\n",
-                       100 * static_cast<double>(time.self) / static_cast<double>(totals.work),
-                       DurationText(time.self), time.count, "",
-                       Shortened(report.profile->store->text(time.name)));
+    out += FormatText("{:>5.1f} % {:>10} {:>8} {:>43}  {} (no instruction)\n",
+                      100 * static_cast<double>(time.self) / static_cast<double>(totals.work),
+                      DurationText(time.self), time.count, "",
+                      Shortened(report.profile->store->text(time.name)));
   }
 }
 
 void AppendNames(const ProfileReport& report, std::string& out) {
-  out += fmt::format("{:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  event\n", "total", "count", "min",
-                     "median", "p99", "max");
+  out += FormatText("{:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  event\n", "total", "count", "min",
+                    "median", "p99", "max");
   const size_t rows = std::min(report.top, report.names.size());
   for (const DurationStatistics& s : std::span(report.names).first(rows)) {
-    out += fmt::format("{:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  {}\n", DurationText(s.total),
-                       s.count, DurationText(s.min), DurationText(s.p50), DurationText(s.p99),
-                       DurationText(s.max),
-                       Shortened(report.profile->store->text(profiler::NameId(s.key))));
+    out += FormatText("{:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  {}\n", DurationText(s.total),
+                      s.count, DurationText(s.min), DurationText(s.p50), DurationText(s.p99),
+                      DurationText(s.max),
+                      Shortened(report.profile->store->text(profiler::NameId(s.key))));
   }
   if (rows < report.names.size()) {
-    out += fmt::format("{:>10} more (--top {})\n", report.names.size() - rows, report.names.size());
+    out += FormatText("{:>10} more (--top {})\n", report.names.size() - rows, report.names.size());
   }
 }
 
 std::string LossText(std::string_view verb, const Loss& loss) {
-  return fmt::format("{}: {} {}, first: {}\n", verb, loss.count, loss.what, loss.first);
+  return FormatText("{}: {} {}, first: {}\n", verb, loss.count, loss.what, loss.first);
 }
 
 void AppendLosses(JsonWriter& json, std::string_view key, const std::vector<Loss>& losses) {
@@ -139,9 +144,9 @@ void AppendCounters(const EventStore& store, std::string& out) {
     if (counter.sample_count == 0) continue;
     const auto [least, most] = std::ranges::minmax(store.values(counter));
     const std::string_view unit = store.text(counter.unit);
-    out += fmt::format("  {:<60} {:>17} from {} to {}{}{}\n", Shortened(store.text(counter.name)),
-                       Counted(counter.sample_count, "sample"), least, most,
-                       unit.empty() ? "" : " ", unit);
+    out += FormatText("  {:<60} {:>17} from {} to {}{}{}\n", Shortened(store.text(counter.name)),
+                      Counted(counter.sample_count, "sample"), least, most, unit.empty() ? "" : " ",
+                      unit);
   }
 }
 
@@ -248,6 +253,7 @@ void AppendAttribution(const ProfileReport& report, JsonWriter& json) {
     }
     json.EndArray();
   };
+  AppendSums(attribution, json);
   names("unattributed", attribution.unattributed());
   names("between", attribution.between());
 }
@@ -282,13 +288,13 @@ double Median(std::vector<double> values) {
 }
 
 void AppendRuns(const RecordedRuns& runs, std::string& out) {
-  if (!runs.written.empty()) out += "written to " + runs.written + "\n";
+  if (!runs.written.empty()) out += FormatText("written to {}\n", runs.written);
   for (const Loss& loss : runs.lost) out += LossText("has no place in this format", loss);
   if (!runs.run_us.empty()) {
-    out += fmt::format("{} on {}{}{}: {}, median {}\n", runs.module, runs.platform,
-                       runs.reference.empty() ? "" : " and on ", runs.reference,
-                       Counted(runs.run_us.size(), "run"),
-                       DurationText(static_cast<int64_t>(Median(runs.run_us) * 1e6)));
+    out += FormatText("{} on {}{}{}: {}, median {}\n", runs.module, runs.platform,
+                      runs.reference.empty() ? "" : " and on ", runs.reference,
+                      Counted(runs.run_us.size(), "run"),
+                      DurationText(static_cast<int64_t>(Median(runs.run_us) * 1e6)));
   }
   const auto overhead = runs.overhead();
   if (!overhead) {
@@ -298,7 +304,7 @@ void AppendRuns(const RecordedRuns& runs, std::string& out) {
                  "without; --repeat 5 measures it\n";
     return;
   }
-  out += fmt::format(
+  out += FormatText(
       "overhead of recording: {:+.1f} % (median of {} after the first, each alternating with one "
       "that "
       "is not recorded: {}); results have {} bits without it\n",
@@ -382,7 +388,7 @@ std::string DurationText(int64_t picoseconds) {
     const double in_unit = value / size;
     if (std::abs(in_unit) < 0.9995 && size > 1) continue;
     const int digits = std::abs(in_unit) < 9.995 ? 2 : std::abs(in_unit) < 99.95 ? 1 : 0;
-    return fmt::format("{:.{}f} {}", in_unit, size == 1 ? 0 : digits, unit);
+    return FormatText("{:.{}f} {}", in_unit, size == 1 ? 0 : digits, unit);
   }
   return "0 ps";
 }
@@ -391,26 +397,27 @@ std::string ProfileText(const ProfileReport& report) {
   const profiler::Profile& profile = *report.profile;
   const EventStore& store = *profile.store;
   std::string out =
-      fmt::format("{}: {}, {} in {}\n", report.path, ToString(profile.format),
-                  Counted(store.size(), "event"), DurationText(store.range().length()));
+      FormatText("{}: {}, {} in {}\n", report.path, ToString(profile.format),
+                 Counted(store.size(), "event"), DurationText(store.range().length()));
   if (report.recorded) AppendRuns(*report.recorded, out);
   AppendLanes(report, out);
   AppendCounters(store, out);
-  for (const auto& [key, value] : profile.environment) out += fmt::format("{}: {}\n", key, value);
+  for (const auto& [key, value] : profile.environment) out += FormatText("{}: {}\n", key, value);
   out += '\n';
   AppendInstructions(report, out);
   out += '\n';
   for (const std::string& table : {LaunchesText(report), MetricsText(report), LinesText(report)}) {
-    if (!table.empty()) out += table + '\n';
+    if (!table.empty()) out += FormatText("{}\n", table);
   }
   out += WhatIfText(report);
   out += CriticalPathText(*report.attribution, report.critical_path, report.top);
   if (!report.critical_path.steps.empty()) out += '\n';
   AppendNames(report, out);
-  if (profile.modules_file) out += fmt::format("modules from {}\n", profile.modules_file->path());
-  for (const std::string& error : profile.errors) out += "profiler error: " + error + '\n';
-  for (const std::string& text : profile.warnings) out += "profiler warning: " + text + '\n';
-  for (const std::string& warning : report.warnings) out += "warning: " + warning + '\n';
+  if (profile.modules_file) out += FormatText("modules from {}\n", profile.modules_file->path());
+  for (const std::string& error : profile.errors) out += FormatText("profiler error: {}\n", error);
+  for (const std::string& text : profile.warnings)
+    out += FormatText("profiler warning: {}\n", text);
+  for (const std::string& warning : report.warnings) out += FormatText("warning: {}\n", warning);
   for (const Loss& loss : profile.losses) out += LossText("skipped", loss);
   return out;
 }
@@ -466,17 +473,16 @@ std::string ProfileJson(const ProfileReport& report) {
 
 std::string RecordedText(const ProfileReport& report, int64_t number) {
   const RecordedRuns& runs = *report.recorded;
-  return fmt::format("recording {}: {}, median {}{}{}\n", number,
-                     Counted(runs.run_us.size(), "run"),
-                     DurationText(static_cast<int64_t>(Median(runs.run_us) * 1e6)),
-                     runs.written.empty() ? "" : ", written to ", runs.written);
+  return FormatText("recording {}: {}, median {}{}{}\n", number, Counted(runs.run_us.size(), "run"),
+                    DurationText(static_cast<int64_t>(Median(runs.run_us) * 1e6)),
+                    runs.written.empty() ? "" : ", written to ", runs.written);
 }
 
 std::string ConversionText(const ProfileReport& report, const std::string& out,
                            const std::vector<Loss>& lost) {
   const EventStore& store = *report.profile->store;
-  std::string text = fmt::format("{}: {} and {} of {}\n", out, Counted(store.size(), "event"),
-                                 Counted(store.sample_count(), "sample"), report.path);
+  std::string text = FormatText("{}: {} and {} of {}\n", out, Counted(store.size(), "event"),
+                                Counted(store.sample_count(), "sample"), report.path);
   for (const Loss& loss : report.profile->losses) text += LossText("skipped", loss);
   for (const Loss& loss : lost) text += LossText("has no place in this format", loss);
   return text;
@@ -485,10 +491,10 @@ std::string ConversionText(const ProfileReport& report, const std::string& out,
 std::string WrittenText(const ProfileReport& report, const std::vector<Loss>& lost) {
   const profiler::Profile& profile = *report.profile;
   const EventStore& store = *profile.store;
-  std::string text = fmt::format(
+  std::string text = FormatText(
       "profile {}: {}, {} (overhead of recording: not measured; `hloscope profile MODULE` does)\n",
       report.path, Counted(store.size(), "event"), Counted(store.sample_count(), "sample"));
-  for (const std::string& warning : profile.warnings) text += "profile: " + warning + '\n';
+  for (const std::string& warning : profile.warnings) text += FormatText("profile: {}\n", warning);
   for (const Loss& loss : profile.losses) text += LossText("not recorded", loss);
   for (const Loss& loss : lost) text += LossText("has no place in this format", loss);
   return text;

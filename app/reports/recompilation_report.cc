@@ -6,6 +6,7 @@
 #include <set>
 
 #include "app/reports/dump_report.h"
+#include "core/base/format_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -14,10 +15,10 @@ constexpr size_t kShown = 12;  // compilations of a program
 
 std::string CompilationLine(const debug::Recompilation& one) {
   std::string out = "    ";
-  if (!one.modules.empty()) out += ShownName(one.modules.back()) + ": ";
-  out += debug::ToSentence(one.cause);
-  if (!one.place.empty()) out += fmt::format(" (called at {})", one.place);
-  if (one.compile_ms >= 0) out += fmt::format(", {}", debug::CompileTimeText(one.compile_ms));
+  if (!one.modules.empty()) out += FormatText("{}: ", ShownName(one.modules.back()));
+  out += FormatText("{}", debug::ToSentence(one.cause));
+  if (!one.place.empty()) out += FormatText(" (called at {})", one.place);
+  if (one.compile_ms >= 0) out += FormatText(", {}", debug::CompileTimeText(one.compile_ms));
   return out + "\n";
 }
 
@@ -26,7 +27,7 @@ std::string CompilationLine(const debug::Recompilation& one) {
 std::string RecompilationsText(const debug::Recompilations& found) {
   std::string out;
   for (const debug::CompiledProgram& program : found.programs) {
-    out += "  compiled again: " + debug::ToSentence(program) + "\n";
+    out += FormatText("  compiled again: {}\n", debug::ToSentence(program));
     size_t shown = 0, more = 0;
     std::set<std::string> fixes;
     for (const debug::Recompilation& one : found.list) {
@@ -34,10 +35,10 @@ std::string RecompilationsText(const debug::Recompilations& found) {
       fixes.insert(debug::FixOf(one));
       ++shown <= kShown ? void(out += CompilationLine(one)) : void(++more);
     }
-    if (more > 0) out += fmt::format("    and {} more (--json lists all)\n", more);
-    for (const std::string& fix : fixes) out += "    fix: " + fix + "\n";
+    if (more > 0) out += FormatText("    and {} more (--json lists all)\n", more);
+    for (const std::string& fix : fixes) out += FormatText("    fix: {}\n", fix);
   }
-  for (const std::string& text : found.warnings) out += "  warning: " + text + "\n";
+  for (const std::string& text : found.warnings) out += FormatText("  warning: {}\n", text);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "app/command.h"
 #include "app/error_status.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 
 namespace hloscope::app {
@@ -43,6 +44,7 @@ std::string ReduceReportJson(const ReduceFiles& files, const ReduceReport& repor
       .Field("tries", report.tries)
       .Field("timed_out", report.timed_out)
       .Field("stopped", report.stopped);
+  TextOrNull(json, "platform", report.platform);
   TextOrNull(json, "reference", report.reference_platform);
   TextOrNull(json, "output", files.output);
   TextOrNull(json, "inputs", files.inputs);
@@ -59,20 +61,26 @@ std::string ReduceReportJson(const ReduceFiles& files, const ReduceReport& repor
 std::string ReduceReportText(const ReduceFiles& files, const ReduceReport& report) {
   if (report.status == ReduceStatus::kError) return "";
   if (report.status == ReduceStatus::kNotFailing) {
-    return fmt::format("{}: does not fail\n", files.module);
+    std::string text = FormatText("{}: does not fail", files.module);
+    if (!report.platform.empty()) text += FormatText(" on {}", report.platform);
+    if (!report.reference_platform.empty())
+      text += FormatText(" against {}", report.reference_platform);
+    text += "\n";
+    for (const std::string& note : report.notes) text += FormatText("note: {}\n", note);
+    return text;
   }
-  std::string text = fmt::format(
+  std::string text = FormatText(
       "{}: {} of {}, {}, {:.1f} s{}\n", files.output, Counted(report.instructions, "instruction"),
       report.instructions_before, Counted(static_cast<size_t>(report.tries), "try", "tries"),
       report.seconds, report.stopped ? " (stopped: the smallest so far)" : "");
   // Classes of what was found are for people; a text without its names and numbers is not.
   const std::string found = report.failure->fingerprint();
-  text += fmt::format("fails with {}\n  {}\n",
-                      found.contains('#') ? std::string(ToString(report.failure->kind)) : found,
-                      report.failure->text);
-  for (const std::string& note : report.notes) text += "note: " + note + "\n";
-  if (!files.inputs.empty()) text += "inputs: " + files.inputs + "\n";
-  if (!files.command.empty()) text += "run it with\n  " + files.command + "\n";
+  text += FormatText("fails with {}\n  {}\n",
+                     found.contains('#') ? std::string(ToString(report.failure->kind)) : found,
+                     report.failure->text);
+  for (const std::string& note : report.notes) text += FormatText("note: {}\n", note);
+  if (!files.inputs.empty()) text += FormatText("inputs: {}\n", files.inputs);
+  if (!files.command.empty()) text += FormatText("run it with\n  {}\n", files.command);
   return text;
 }
 

@@ -7,12 +7,14 @@ namespace hloscope::app {
 namespace {
 
 // Where the fields of a part or what its text says change, older ones no longer count.
-constexpr uint64_t kVersion = 2;
+constexpr uint64_t kVersion = 3;
 
 bool TakePart(std::string_view& bytes, dump::FileKey& key, ModulePart& part) {
   return dump::TakePacked(bytes, key) && dump::TakePackedText(bytes, part.text) &&
          dump::TakePackedText(bytes, part.transfers) && dump::TakePacked(bytes, part.counts) &&
-         dump::TakePacked(bytes, part.bytes) && dump::TakePacked(bytes, part.unknown_transfers);
+         dump::TakePacked(bytes, part.bytes) && dump::TakePacked(bytes, part.unknown_transfers) &&
+         dump::TakePacked(bytes, part.stages) && dump::TakePacked(bytes, part.instructions) &&
+         dump::TakePacked(bytes, part.memory_bytes) && dump::TakePacked(bytes, part.peak_bytes);
 }
 
 }  // namespace
@@ -34,6 +36,10 @@ std::string ReportParts::Pack(const dump::HeadTable& heads) const {
     dump::PutPacked(out, part.counts);
     dump::PutPacked(out, part.bytes);
     dump::PutPacked(out, part.unknown_transfers);
+    for (const int64_t figure :
+         {part.stages, part.instructions, part.memory_bytes, part.peak_bytes}) {
+      dump::PutPacked(out, figure);
+    }
   }
   return out;
 }

@@ -21,6 +21,8 @@ struct ModulePart {
   std::string transfers;  // JSON objects with commas between
   std::array<int64_t, analysis::kPlaceCount> counts = {};
   int64_t bytes = 0, unknown_transfers = 0;
+  // Of the last stage, and of its buffers; -1 where it is unknown.
+  int64_t stages = 0, instructions = -1, memory_bytes = -1, peak_bytes = -1;
 };
 
 // The heads of files and the parts of modules, by what they were made of.

@@ -12,6 +12,7 @@
 #include "app/reports/nonfinite_report.h"
 #include "core/backends/libraries/library.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/debug/run/finding_text.h"
@@ -146,12 +147,13 @@ void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
 std::string RepeatText(const debug::RepeatReport& repeat) {
   if (repeat.runs < 2) return {};  // there was nothing to compare
   if (!repeat.differing_run) {
-    return fmt::format("  {} on the same inputs {}{}\n", Counted(repeat.runs, "run"),
-                       VerbFor(repeat.runs, "agrees", "agree"),
-                       repeat.same_bits ? " bit for bit" : "");
+    return FormatText("  {} on the same inputs {}{}\n", Counted(repeat.runs, "run"),
+                      VerbFor(repeat.runs, "agrees", "agree"),
+                      repeat.same_bits ? " bit for bit" : "");
   }
-  return fmt::format("  run {} of {} on the same inputs differs from the first:\n{}\n",
-                     *repeat.differing_run + 1, repeat.runs, LeafText(*repeat.difference, true));
+  return FormatText("  run {} of {} on the same inputs differs from the first:\n{}\n",
+                    *repeat.differing_run + 1, repeat.runs,
+                    OwnLines(LeafText(*repeat.difference, true)));
 }
 
 // Errors of like size decide nothing: that of the worse side must be this many times larger.
@@ -203,9 +205,9 @@ void WritePrecise(JsonWriter& json, const std::vector<debug::PreciseSide>& sides
 std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
   std::string text = "           distance from the precise value:";
   for (const debug::PreciseSide& side : sides) {
-    text += fmt::format(" {} {:.3g} ULP", side.side, side.distance.max_ulp);
+    text += FormatText(" {} {:.3g} ULP", side.side, side.distance.max_ulp);
     if (side.distance.class_mismatched != 0) {
-      text += fmt::format(" and {} NaN or infinite on one side", side.distance.class_mismatched);
+      text += FormatText(" and {} NaN or infinite on one side", side.distance.class_mismatched);
     }
     text += ',';
   }
@@ -226,13 +228,13 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
 }
 
 std::string HeadText(const std::string& file, const RunReport& report) {
-  std::string out = fmt::format("{}: module {} on {}", file, report.module, report.platform);
-  if (!report.reference.empty()) out += " against " + report.reference;
+  std::string out = FormatText("{}: module {} on {}", file, report.module, report.platform);
+  if (!report.reference.empty()) out += FormatText(" against {}", report.reference);
   if (report.generated_inputs && report.iterations_ran > 1) {
-    out += fmt::format(", inputs generated from seeds {} to {}", report.seed,
-                       report.seed + static_cast<uint64_t>(report.iterations_ran - 1));
+    out += FormatText(", inputs generated from seeds {} to {}", report.seed,
+                      report.seed + static_cast<uint64_t>(report.iterations_ran - 1));
   } else if (report.generated_inputs) {
-    out += fmt::format(", inputs generated from seed {}", report.seed);
+    out += FormatText(", inputs generated from seed {}", report.seed);
   }
   if (report.against_recorded) out += ", compared with the recorded result";
   return out + '\n';
@@ -242,11 +244,10 @@ std::string HeadText(const std::string& file, const RunReport& report) {
 std::string TimingText(const RunReport& report) {
   const std::vector<double>& runs = report.timing.run_us;
   std::string out =
-      fmt::format("{}: loaded in {:.1f} ms, compiled in {:.1f} ms", debug::StatusText(report),
-                  report.timing.load_ms, report.timing.compile_ms);
-  if (!runs.empty())
-    out += fmt::format(", ran in {:.2f} ms", *std::ranges::min_element(runs) / 1e3);
-  if (runs.size() > 1) out += fmt::format(" (fastest of {})", runs.size());
+      FormatText("{}: loaded in {:.1f} ms, compiled in {:.1f} ms", debug::StatusText(report),
+                 report.timing.load_ms, report.timing.compile_ms);
+  if (!runs.empty()) out += FormatText(", ran in {:.2f} ms", *std::ranges::min_element(runs) / 1e3);
+  if (runs.size() > 1) out += FormatText(" (fastest of {})", runs.size());
   return out + '\n';
 }
 
@@ -329,40 +330,40 @@ bool ListsEachHostFallback(const RunReport& report) {
 
 // "  executed: 12 kernels, 3 library calls; the evaluator ran 2 instructions (sort 2)".
 std::string ExecutedText(const replay::RunExecuted& executed, bool tells_each) {
-  std::string out = fmt::format("  executed: {}, {}", Counted(executed.kernels, "kernel"),
-                                Counted(executed.library_calls, "library call"));
+  std::string out = FormatText("  executed: {}, {}", Counted(executed.kernels, "kernel"),
+                               Counted(executed.library_calls, "library call"));
   if (executed.evaluated == 0 || tells_each) return out + "\n";
   std::vector<std::string> ops;
   for (const replay::RunExecuted::Evaluated& op : executed.evaluated_ops) {
-    ops.push_back(fmt::format("{} {}: {}", op.count, op.opcode, op.reason));
+    ops.push_back(FormatText("{} {}: {}", op.count, op.opcode, op.reason));
   }
-  return out + fmt::format("; the evaluator ran {} ({})\n",
-                           Counted(executed.evaluated, "instruction"), fmt::join(ops, ", "));
+  return out + FormatText("; the evaluator ran {} ({})\n",
+                          Counted(executed.evaluated, "instruction"), Join(ops, ", "));
 }
 
 // "  4 devices on 2 GPUs, of 2 there: device N on GPU N mod 2, those on one share it".
 std::string PlacementText(const replay::RunExecuted::Placement& placed) {
   if (placed.devices == 0) return {};
-  std::string out = fmt::format("  {} on {}, of {} there", Counted(placed.devices, "device"),
-                                Counted(placed.gpus, "GPU"), placed.gpus_there);
+  std::string out = FormatText("  {} on {}, of {} there", Counted(placed.devices, "device"),
+                               Counted(placed.gpus, "GPU"), placed.gpus_there);
   if (placed.gpus == placed.devices) return out + ": one each\n";
   if (placed.gpus == 1) return out + ": they share it\n";
-  return out + fmt::format(": device N on GPU N mod {}, those on one share it\n", placed.gpus);
+  return out + FormatText(": device N on GPU N mod {}, those on one share it\n", placed.gpus);
 }
 
 // ", candidate 2 (…), 12.3 us (cache)", and lines after it: what was tried, and what was not taken.
 std::string WayText(const replay::AlgorithmRecord& way) {
   std::string out;
   if (way.time_us > 0) {
-    out = fmt::format(", {}, {:.1f} us ({})\n", way.way, way.time_us, way.from);
+    out = FormatText(", {}, {:.1f} us ({})\n", way.way, way.time_us, way.from);
   } else {
-    out = way.from.empty() ? "\n" : fmt::format(", {} ({})\n", way.way, way.from);
+    out = way.from.empty() ? "\n" : FormatText(", {} ({})\n", way.way, way.from);
   }
   for (const replay::AlgorithmRecord::Tried& tried : way.tried) {
-    out += tried.refused.empty() ? fmt::format("    {}: {:.1f} us\n", tried.way, tried.time_us)
-                                 : fmt::format("    {}: {}\n", tried.way, tried.refused);
+    out += tried.refused.empty() ? FormatText("    {}: {:.1f} us\n", tried.way, tried.time_us)
+                                 : FormatText("    {}: {}\n", tried.way, tried.refused);
   }
-  for (const std::string& note : way.notes) out += fmt::format("    {}\n", note);
+  for (const std::string& note : way.notes) out += FormatText("    {}\n", note);
   return out;
 }
 
@@ -378,8 +379,8 @@ std::string ChoicesText(const RunReport& report) {
         })) {
       by = "the host";
     }
-    out += fmt::format("  by {}: {} {}{}{}", by, choice.count, choice.opcode, is_own ? ", " : "",
-                       choice.reason);
+    out += FormatText("  by {}: {} {}{}{}", by, choice.count, choice.opcode, is_own ? ", " : "",
+                      choice.reason);
     out += WayText(choice.way);
   }
   return out;
@@ -393,11 +394,11 @@ std::string FallbacksText(const RunReport& report) {
   for (const replay::RunFallback& it : report.fallbacks) {
     if (report.executed && !ListsEachHostFallback(report)) break;  // counts them by opcode
     if (++told > kMax) continue;
-    out += fmt::format("  on the host: {} ({}): {}; {} B moved, {:.1f} us{}{}\n", it.instruction,
-                       it.opcode, it.reason, it.bytes_moved, it.time_us,
-                       it.detail.empty() ? "" : ": ", it.detail);
+    out += FormatText("  on the host: {} ({}): {}; {} B moved, {:.1f} us{}{}\n", it.instruction,
+                      it.opcode, it.reason, it.bytes_moved, it.time_us,
+                      it.detail.empty() ? "" : ": ", it.detail);
   }
-  if (told > kMax) out += fmt::format("  and {} more on the host\n", told - kMax);
+  if (told > kMax) out += FormatText("  and {} more on the host\n", told - kMax);
   return out;
 }
 
@@ -406,17 +407,16 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   const bool ran = !report.error || !report.outputs.empty();
   if (ran) out = HeadText(file, report);
   for (const RunOutput& output : report.outputs) {
-    out += output.missing ? fmt::format("  {:<8} no value: {}", IndexText(output.comparison.index),
-                                        output.missing->ToString())
+    out += output.missing ? FormatText("  {:<8} no value: {}", IndexText(output.comparison.index),
+                                       output.missing->ToString())
                           : LeafText(output.comparison, output.compared, output.not_compared);
     out += '\n';
     if (!output.precise.empty()) out += PreciseText(output.precise);
   }
   if (report.first_divergent) {
-    out += "  first instruction that differs: " + report.first_divergent->instruction;
+    out += FormatText("  first instruction that differs: {}", report.first_divergent->instruction);
     if (!report.first_divergent->together_with.empty()) {
-      out +=
-          fmt::format(", together with {}", fmt::join(report.first_divergent->together_with, ", "));
+      out += FormatText(", together with {}", Join(report.first_divergent->together_with, ", "));
     }
     out += "\n";
   }
@@ -424,11 +424,11 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   if (report.first_nonfinite) out += NonFiniteText(*report.first_nonfinite);
   if (report.found_no_nonfinite) {
     out +=
-        fmt::format("  no {} was found\n",
-                    *report.found_no_nonfinite == debug::NonFiniteKind::kNan ? "NaN" : "infinity");
+        FormatText("  no {} was found\n",
+                   *report.found_no_nonfinite == debug::NonFiniteKind::kNan ? "NaN" : "infinity");
   }
   for (const replay::RunFinding& finding : report.checks) out += debug::FindingText(finding, "  ");
-  for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
+  for (const std::string& warning : report.warnings) out += FormatText("  warning: {}\n", warning);
   if (ran && report.executed) {
     out += ExecutedText(*report.executed, ListsEachHostFallback(report)) +
            PlacementText(report.executed->placement) + ChoicesText(report);

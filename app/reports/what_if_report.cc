@@ -6,6 +6,7 @@
 #include <ranges>
 
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -16,15 +17,14 @@ using profiler::WhatIf;
 std::string TimeText(double us) { return DurationText(static_cast<int64_t>(us * 1e6)); }
 
 std::string DeviceText(const profiler::DeviceFacts& device) {
-  return fmt::format("{} ({:.0f} multiprocessors, {:.0f} GB/s, {:.1f} Tflop/s of f32)", device.name,
-                     device.cores, device.bytes_per_second / 1e9, device.flops_per_second / 1e12);
+  return FormatText("{} ({:.0f} multiprocessors, {:.0f} GB/s, {:.1f} Tflop/s of f32)", device.name,
+                    device.cores, device.bytes_per_second / 1e9, device.flops_per_second / 1e12);
 }
 
 // "62 %", "at most 62 %" where registers are not known.
 std::string OccupancyText(const DeviceEstimate& estimate) {
   if (estimate.occupancy < 0) return "?";
-  return fmt::format("{}{:.0f} %",
-                     estimate.counts_registers ? "" : "<= ", 100 * estimate.occupancy);
+  return FormatText("{}{:.0f} %", estimate.counts_registers ? "" : "<= ", 100 * estimate.occupancy);
 }
 
 double ShareOf(const DeviceEstimate& estimate, const WhatIf& what_if) {
@@ -34,7 +34,7 @@ double ShareOf(const DeviceEstimate& estimate, const WhatIf& what_if) {
 std::string NameOf(const ProfileReport& report, const DeviceEstimate& estimate) {
   const profiler::Target& target = report.attribution->times()[estimate.time].target;
   const profiler::AttributedModule& module = report.attribution->modules()[target.module];
-  return fmt::format("{}:{}", module.name, module.module->name(target.instruction));
+  return FormatText("{}:{}", module.name, module.module->name(target.instruction));
 }
 
 }  // namespace
@@ -43,21 +43,21 @@ std::string WhatIfText(const ProfileReport& report) {
   std::string out;
   for (const WhatIf& what_if : report.what_if) {
     if (what_if.estimates.empty()) {
-      out += fmt::format("what if: no launch was counted for {}; record on a simulated GPU\n\n",
-                         what_if.device.name);
+      out += FormatText("what if: no launch was counted for {}; record on a simulated GPU\n\n",
+                        what_if.device.name);
       continue;
     }
-    out += fmt::format("what if: by the model {} {} {} on {}\n",
-                       Counted(what_if.estimates.size(), "instruction"),
-                       VerbFor(what_if.estimates.size(), "takes", "take"), TimeText(what_if.us),
-                       DeviceText(what_if.device));
-    out += fmt::format("{:>6} {:>10} {:<20} {:>9} {:>6} {:>9}  instruction\n", "share", "model",
-                       "bound by", "occupancy", "SMs", "launches");
+    out += FormatText("what if: by the model {} {} {} on {}\n",
+                      Counted(what_if.estimates.size(), "instruction"),
+                      VerbFor(what_if.estimates.size(), "takes", "take"), TimeText(what_if.us),
+                      DeviceText(what_if.device));
+    out += FormatText("{:>6} {:>10} {:<20} {:>9} {:>6} {:>9}  instruction\n", "share", "model",
+                      "bound by", "occupancy", "SMs", "launches");
     for (const DeviceEstimate& estimate : what_if.estimates | std::views::take(report.top)) {
-      out += fmt::format("{:>4.1f} % {:>10} {:<20} {:>9} {:>6.0f} {:>9}  {}\n",
-                         100 * ShareOf(estimate, what_if), TimeText(estimate.us),
-                         ToString(estimate.bound), OccupancyText(estimate),
-                         estimate.multiprocessors, estimate.launches, NameOf(report, estimate));
+      out += FormatText("{:>4.1f} % {:>10} {:<20} {:>9} {:>6.0f} {:>9}  {}\n",
+                        100 * ShareOf(estimate, what_if), TimeText(estimate.us),
+                        ToString(estimate.bound), OccupancyText(estimate), estimate.multiprocessors,
+                        estimate.launches, NameOf(report, estimate));
     }
     out += '\n';
   }

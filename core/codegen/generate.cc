@@ -14,6 +14,7 @@
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/loop_function.h"
 #include "core/codegen/target.h"
+#include "core/compile/kernel_rules.h"
 #include "core/linking/kernel_objects.h"
 
 namespace hloscope::codegen {
@@ -95,9 +96,10 @@ void HandOut(Batch& batch, const CodegenOptions& options) {
   options.parts->push_back(std::move(batch.part));
 }
 
-// Batches of one effort each, for `threads` to share.
+// Batches of one effort each, for `threads` to share. `first`: so many kernels were written before.
 std::vector<Batch> Cut(const DifferentKernels& different,
-                       std::span<const compile::PlannedStep* const> loops, int threads) {
+                       std::span<const compile::PlannedStep* const> loops, int threads,
+                       size_t first) {
   std::vector<Batch> batches;
   const auto cut = [&](size_t begin, size_t end, Effort effort) {
     const auto share = static_cast<int64_t>(end - begin) / (2 * threads);
@@ -105,7 +107,7 @@ std::vector<Batch> Cut(const DifferentKernels& different,
     for (size_t i = begin; i < end; i += size) {
       Batch& batch = batches.emplace_back();
       batch.kernels = std::span(different.kernels).subspan(i, std::min(size, end - i));
-      batch.first = i;
+      batch.first = first + i;
       batch.effort = effort;
     }
   };
@@ -115,29 +117,92 @@ std::vector<Batch> Cut(const DifferentKernels& different,
   return batches;
 }
 
+// Writes code, and what there is no code for in pieces: the kernels of a loop that cannot be one
+// function, the instructions of a fusion.
+class Generation {
+ public:
+  Generation(const hlo::Module& module, const CodegenOptions& options)
+      : module_(module),
+        options_(options),
+        threads_(options.threads > 0 ? options.threads : AvailableCpus()),
+        is_asked_(module.instructions().size(), false) {}
+
+  Status Run(std::span<const InstructionId> kernels) {
+    std::vector<const compile::PlannedStep*> loops;
+    if (options_.plan != nullptr) loops = OneFunctionLoopsOf(*options_.plan);
+    std::vector<InstructionId> asked(kernels.begin(), kernels.end());
+    while (!asked.empty() || !loops.empty()) {
+      for (const InstructionId id : asked) is_asked_[id.index] = true;
+      HLOSCOPE_ASSIGN_OR_RETURN(asked, Round(asked, loops));
+      loops.clear();
+    }
+    return {};
+  }
+  linking::KernelObjects Take() { return std::move(written_); }
+
+ private:
+  // Returns the pieces of what has no code.
+  Result<std::vector<InstructionId>> Round(std::span<const InstructionId> asked,
+                                           std::span<const compile::PlannedStep* const> loops) {
+    const DifferentKernels different = FindDifferent(module_, asked, options_.effort);
+    std::vector<Batch> batches = Cut(different, loops, threads_, count_);
+    HLOSCOPE_TRY(ParallelFor(std::ssize(batches), threads_, [&](int64_t i) {
+      Batch& batch = batches[static_cast<size_t>(i)];
+      batch.status = CompileBatch(module_, options_, batch);
+    }));
+    std::vector<InstructionId> pieces;
+    std::vector<bool> is_complete;
+    for (Batch& batch : batches) {
+      HLOSCOPE_TRY(batch.status);
+      if (batch.loop != nullptr && batch.written.loops.empty()) AddKernelsOf(*batch.loop, pieces);
+      for (const auto& kernel : batch.written.kernels) is_complete.push_back(kernel.is_complete);
+      HandOut(batch, options_);
+      written_.objects.push_back(std::move(batch.written));
+    }
+    for (size_t i = 0; i < asked.size(); ++i) {
+      const size_t kernel = different.use[i];
+      written_.uses.push_back({asked[i].index, static_cast<uint32_t>(count_ + kernel)});
+      if (!is_complete[kernel]) AddInstructionsOf(asked[i], pieces);
+    }
+    count_ += different.kernels.size();
+    return pieces;
+  }
+
+  void Add(InstructionId id, std::vector<InstructionId>& pieces) {
+    if (is_asked_[id.index] || !compile::IsKernel(module_, id)) return;
+    is_asked_[id.index] = true;
+    pieces.push_back(id);
+  }
+
+  void AddKernelsOf(const compile::PlannedStep& loop, std::vector<InstructionId>& pieces) {
+    for (const compile::SequenceNumber s : loop.sequences) {
+      compile::ForEachStep(*options_.plan, s, [&](const compile::PlannedStep& step) {
+        if (step.kind == compile::StepKind::kKernel) Add(step.id, pieces);
+      });
+    }
+  }
+
+  void AddInstructionsOf(InstructionId fusion, std::vector<InstructionId>& pieces) {
+    if (module_[fusion].opcode != hlo::Opcode::kFusion) return;
+    for (const InstructionId id : Kernel(module_, fusion).instructions) Add(id, pieces);
+  }
+
+  const hlo::Module& module_;
+  const CodegenOptions& options_;
+  int threads_;
+  std::vector<bool> is_asked_;  // by instruction
+  linking::KernelObjects written_;
+  size_t count_ = 0;  // kernels that were written
+};
+
 }  // namespace
 
 Result<std::unique_ptr<compile::KernelLibrary>> GenerateKernels(
     std::shared_ptr<const hlo::Module> module, std::span<const InstructionId> kernels,
     const CodegenOptions& options) {
-  const DifferentKernels different = FindDifferent(*module, kernels, options.effort);
-  const int threads = options.threads > 0 ? options.threads : AvailableCpus();
-  std::vector<const compile::PlannedStep*> loops;
-  if (options.plan != nullptr) loops = OneFunctionLoopsOf(*options.plan);
-  std::vector<Batch> batches = Cut(different, loops, threads);
-  HLOSCOPE_TRY(ParallelFor(std::ssize(batches), threads, [&](int64_t i) {
-    Batch& batch = batches[static_cast<size_t>(i)];
-    batch.status = CompileBatch(*module, options, batch);
-  }));
-  linking::KernelObjects written;
-  for (Batch& batch : batches) {
-    HLOSCOPE_TRY(batch.status);
-    HandOut(batch, options);
-    written.objects.push_back(std::move(batch.written));
-  }
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    written.uses.push_back({kernels[i].index, static_cast<uint32_t>(different.use[i])});
-  }
+  Generation generation(*module, options);
+  HLOSCOPE_TRY(generation.Run(kernels));
+  linking::KernelObjects written = generation.Take();
   if (options.image != nullptr) *options.image = linking::ToImage(written);
   return linking::Link(std::move(written));
 }

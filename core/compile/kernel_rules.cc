@@ -190,28 +190,30 @@ bool ReducesScalars(const Module& module, InstructionId id) {
 }
 
 // Windows along one dimension of which each result takes over from its neighbour.
-bool ScansWindows(const Module& module, InstructionId id, const hlo::Window& window) {
+bool ScansWindows(const Module& module, InstructionId id,
+                  std::span<const hlo::WindowDimension> window) {
   const auto is_long = [](const hlo::WindowDimension& w) { return w.size > 1; };
   const auto is_dense = [](const hlo::WindowDimension& w) {
     return w.stride == 1 && w.window_dilation == 1;
   };
   const InstructionId step = module[module.GetComputation(module[id], AttributeKey::kToApply)].root;
-  return std::ranges::count_if(window.dimensions, is_long) == 1 &&
-         std::ranges::all_of(window.dimensions, is_dense) && module.shape(step).IsArray() &&
+  return std::ranges::count_if(window, is_long) == 1 && std::ranges::all_of(window, is_dense) &&
+         module.shape(step).IsArray() &&
          hlo::CombinesInAnyGrouping(module[step].opcode, module.shape(step).element_type());
 }
 
 // Few places, or windows that take over from each other; else not so many in all that the
 // evaluator, which slides where it can, would be much faster.
 bool ReducesWindows(const Module& module, InstructionId id) {
-  const hlo::Window* window = hlo::FindWindow(module, id);
+  const auto window = hlo::WindowDimensions(hlo::FindWindow(module, id),
+                                            module.shape(module.operands(id)[0]).rank());
   int64_t places = 1;
-  for (const hlo::WindowDimension& w : window->dimensions) {
+  for (const hlo::WindowDimension& w : window) {
     places = w.size > kMaxCombined / places ? kMaxCombined : places * w.size;
   }
   const auto results = module.shape(id).results()[0].ElementCount().value_or(0);
   if (places > kMaxWindowPlaces && results > kMaxCombined / places &&
-      !ScansWindows(module, id, *window)) {
+      !ScansWindows(module, id, window)) {
     return false;
   }
   const auto leaves = module.shape(id).Leaves();

@@ -8,6 +8,7 @@
 #include "core/base/memory_limit.h"
 #include "core/base/parse_json.h"
 #include "core/base/text.h"
+#include "core/dump/container.h"
 #include "core/dump/listing/sniff.h"
 #include "core/hlo/string_pool.h"
 
@@ -68,7 +69,7 @@ Result<BundleFile> BundleFile::Open(FileView file, const Limits& limits) {
 Result<std::optional<BundleFile>> OpenIfBundle(const std::string& path, const Limits& limits) {
   constexpr std::string_view kStandardInput = "-";
   if (path == kStandardInput) return std::nullopt;
-  HLOSCOPE_ASSIGN_OR_RETURN(FileView view, FileView::Open(path, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(FileView view, OpenInput(path, limits));
   if (Sniff(view.bytes()) != FileKind::kBundle) return std::nullopt;
   return BundleFile::Open(std::move(view), limits);
 }

@@ -25,6 +25,12 @@ std::string_view LastName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+// What XLA translates to HLO.
+bool HoldsProgram(FileKind kind) {
+  return kind == FileKind::kStableHloText || kind == FileKind::kMlirBytecode ||
+         kind == FileKind::kJaxExport;
+}
+
 bool HoldsModule(FileRole role) {
   return role == FileRole::kModule || role == FileRole::kInPass || role == FileRole::kLooseModule ||
          role == FileRole::kModuleRiegeli;
@@ -88,6 +94,7 @@ void DumpIndexer::Run() {
   for (auto& [key, group] : groups_) LearnNames(group);
   for (auto& [key, group] : groups_) Resolve(key, group);
   JoinUntimed();
+  JoinSplitIds();
   AddModules();
   AddLoose();
   LeaveOutEarlierRuns();
@@ -161,7 +168,30 @@ void DumpIndexer::Resolve(const Key& key, Group& group) {
   }
 }
 
-void DumpIndexer::ResolveFile(const Group& group, Named& named) {
+void DumpIndexer::ResolveFile(const Group& group, Named& named) const {
+  MatchFile(group, named);
+  const FileKind kind = model_.files_[static_cast<size_t>(named.file)].kind;
+  // A name that fits only by its ending is meant where the content fits as well.
+  const bool is_other =
+      named.match.role == FileRole::kKernelTrace && !MayHold(FileRole::kKernelTrace, kind);
+  if (!is_other && named.match.role != FileRole::kUnknown) return;
+  named.match = {};
+  const std::string_view rest = named.parts.rest;
+  const auto begins = [&](std::string_view name) {
+    return rest.starts_with(name) && rest.substr(name.size()).starts_with('.');
+  };
+  const auto name = std::ranges::find_if(group.names, begins);
+  named.module = name != group.names.end() ? *name : std::string(rest.substr(0, rest.find('.')));
+  if (!IsModuleKind(kind) || !begins(named.module)) return;
+  // HLO at a point of the pipeline that is not known.
+  const std::string_view suffix = rest.substr(named.module.size() + 1);
+  const std::string_view point = suffix.substr(0, suffix.find('.'));
+  const std::string_view ending = suffix.substr(point.size());
+  if (ending == ".txt" || ending == ".hlo.pb" || ending == ".pbtxt")
+    named.match = {FileRole::kModule, point, {}};
+}
+
+void DumpIndexer::MatchFile(const Group& group, Named& named) {
   std::string_view rest = named.parts.rest;
   for (const std::string& name : group.names) {
     if (!rest.starts_with(name)) continue;
@@ -188,14 +218,7 @@ void DumpIndexer::ResolveFile(const Group& group, Named& named) {
       return;
     }
   }
-  if (auto match = MatchRole(rest)) {
-    named.match = *match;
-    return;
-  }
-  named.module = rest.substr(0, std::min(dot, rest.size()));
-  for (const std::string& name : group.names) {
-    if (rest.starts_with(name)) named.module = name;
-  }
+  if (auto match = MatchRole(rest)) named.match = *match;
 }
 
 // debug_options and the folders of PJRT never carry a timestamp and never go into the sub-folder
@@ -248,6 +271,8 @@ void DumpIndexer::AddModules() {
         module.id = key.id;
         module.folder = key.folder;
         module.timestamp = key.timestamp;
+        if (const auto end = group.end_ids.find(named.module); end != group.end_ids.end())
+          module.end_id = end->second;
         model_.modules_.push_back(std::move(module));
       }
       FileEntry& file = model_.files_[static_cast<size_t>(named.file)];
@@ -275,12 +300,17 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
     return FileRole::kTensorFlowGraph;
   if (file.kind == FileKind::kLog) return FileRole::kRunLog;
   if (file.kind == FileKind::kTorchTensors) return FileRole::kTorchTensors;
+  if (file.kind == FileKind::kHloTexts) return FileRole::kModuleTexts;
   const std::string_view name = BareFileName(file.path);
+  if (HoldsProgram(file.kind) && !name.starts_with("jax_")) {
+    const auto match = MatchRole(name);
+    const bool is_part_of_dump =
+        match && (match->role == FileRole::kFusionMlir || match->role == FileRole::kTritonIr ||
+                  match->role == FileRole::kMlirLog);
+    return is_part_of_dump ? match->role : FileRole::kStableHlo;
+  }
   if (name == "hloscope-record.json") return FileRole::kRunRecord;
-  const bool log = name.ends_with(".log") || name.ends_with(".err") || name.ends_with(".out") ||
-                   name == "log.txt" || name == "stdout.txt" || name == "stderr.txt";
-  if (log && (file.kind == FileKind::kText || file.kind == FileKind::kEmpty) &&
-      name.find("mlir-passes") == std::string_view::npos)
+  if (IsLogName(name) && (file.kind == FileKind::kText || file.kind == FileKind::kEmpty))
     return FileRole::kRunLog;
   auto match = MatchRole(BareFileName(file.path));
   return match && !HoldsModule(match->role) ? match->role : FileRole::kUnknown;
@@ -337,11 +367,13 @@ void DumpIndexer::AddLoose() {
   for (int32_t k : loose_) {
     FileEntry& file = model_.files_[static_cast<size_t>(k)];
     file.role = LooseRole(file);
-    bool own = file.role == FileRole::kLooseModule;
+    const bool is_program = file.role == FileRole::kStableHlo;
+    bool own = file.role == FileRole::kLooseModule || is_program;
     if (!own) {
       bool tied = file.role != FileRole::kUnknown && file.role != FileRole::kTensorFlowGraph &&
                   file.role != FileRole::kTorchTensors && file.role != FileRole::kValues &&
-                  file.role != FileRole::kRunLog && file.role != FileRole::kRunRecord;
+                  file.role != FileRole::kModuleTexts && file.role != FileRole::kRunLog &&
+                  file.role != FileRole::kRunRecord;
       if (file.role == FileRole::kJaxIr) {
         file.module = ModuleOfJaxFile(file.path);
       } else if (tied) {
@@ -351,16 +383,24 @@ void DumpIndexer::AddLoose() {
     }
     std::string_view name = BareFileName(file.path);
     std::string_view stem = name.substr(0, name.find('.'));
-    std::string key = fmt::format("{}/{}", FolderOf(file.path), stem);
+    if (!file.part.name.empty()) {
+      name = file.path;
+      stem = file.part.name;
+    }
+    // A module in a text with others, and a program, are each by itself.
+    const bool is_alone = !file.part.name.empty() || is_program;
+    std::string key = is_alone ? file.path : fmt::format("{}/{}", FolderOf(file.path), stem);
     auto [at, is_new] = modules.try_emplace(key, static_cast<int32_t>(model_.modules_.size()));
     if (is_new) {
       ModuleEntry module;
       module.name = stem;
-      module.folder = FolderOf(file.path);
+      if (!model_.single_file_) module.folder = FolderOf(file.path);
+      module.origin = file.part;
       model_.modules_.push_back(std::move(module));
     }
     file.module = at->second;
-    stage_of_file_[static_cast<size_t>(k)] = name.substr(std::min(name.size(), stem.size() + 1));
+    stage_of_file_[static_cast<size_t>(k)] =
+        file.part.name.empty() ? name.substr(std::min(name.size(), stem.size() + 1)) : "hlo";
   }
 }
 
@@ -468,6 +508,8 @@ void DumpIndexer::Describe() {
           role == FileRole::kGpuTarget)
         module.device = "gpu";
       if (role == FileRole::kObject) module.device = "cpu";
+      if (role == FileRole::kTpuEnvironment || role == FileRole::kTargetArguments)
+        module.device = "tpu";
     }
     for (const StageEntry& stage : module.stages) ReadTarget(stage.name, module);
   }

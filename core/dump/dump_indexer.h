@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/dump/dump_model.h"
+#include "core/dump/split_ids.h"
 
 namespace hloscope::dump {
 
@@ -36,15 +37,21 @@ class DumpIndexer {
   struct Group {
     std::vector<Named> files;
     std::vector<std::string> names;  // that are sure, longest first
+    // By name of a module: the id of what it became, where XLA numbered that otherwise.
+    std::map<std::string, int64_t> end_ids;
   };
 
   void Collect();
   bool CollectFromFolder(int32_t file, std::string_view folder);
   void LearnNames(Group& group);
   void Resolve(const Key& key, Group& group);
-  void ResolveFile(const Group& group, Named& named);
+  void ResolveFile(const Group& group, Named& named) const;
+  static void MatchFile(const Group& group, Named& named);
   static bool IsElsewhere(const Key& key, const Key& other, const std::string& module);
   void JoinUntimed();
+  void JoinSplitIds();
+  NumberedModule Numbered(const Key& key, const Group& group, const std::string& name) const;
+  Result<EntryArrays> ReadEntryArrays(int32_t file) const;
   void AddModules();
   void AddLoose();
   int32_t ModuleFor(std::string_view path) const;

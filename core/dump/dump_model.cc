@@ -2,14 +2,16 @@
 #include "core/dump/dump_model.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <deque>
 #include <mutex>
 
+#include "core/base/counted.h"
 #include "core/base/jobs.h"
+#include "core/base/quick_hash.h"
 #include "core/dump/buffer_table.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_indexer.h"
 #include "core/dump/kernel_table.h"
 #include "core/dump/lazy.h"
@@ -24,9 +26,13 @@
 namespace hloscope::dump {
 namespace {
 
-bool IsFolder(const std::string& path) {
-  struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+// Not those that XLA dumped, which hold what their name says.
+bool MayHoldParts(const FileEntry& file, bool is_alone) {
+  const std::string_view name = BareFileName(file.path);
+  if (!is_alone && ParseDumpFileName(name)) return false;
+  return file.kind == FileKind::kHloText || file.kind == FileKind::kTorchTensors ||
+         file.kind == FileKind::kLog || file.kind == FileKind::kStableHloText ||
+         (file.kind == FileKind::kText && (is_alone || IsLogName(name)));
 }
 
 Error NoSuch(std::string message, const std::string& path) {
@@ -74,12 +80,19 @@ Result<std::shared_ptr<const DumpModel>> DumpModel::Open(const std::string& path
   FileHeads heads;
   model->single_file_ = !IsFolder(path);
   if (model->single_file_) {
-    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
-    FileEntry entry{path, FileRole::kUnknown, Sniff(file.bytes()),
-                    static_cast<int64_t>(file.bytes().size())};
-    model->files_.push_back(std::move(entry));
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, OpenInput(path, limits));
+    FileEntry& entry = model->files_.emplace_back();
+    entry.path = path;
+    entry.kind = Sniff(file.bytes());
+    entry.bytes = static_cast<int64_t>(file.bytes().size());
     heads.ends.push_back(TextEnd::kBrace);
     if (IsModuleKind(model->files_.back().kind)) model->slots_->opened = std::move(file);
+  } else if (IsArchive(path)) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto archive, OpenArchive(path, limits));
+    model->warnings_.assign(archive->warnings().begin(), archive->warnings().end());
+    HLOSCOPE_ASSIGN_OR_RETURN(heads,
+                              ReadHeads(*archive, path, options, model->files_, model->warnings_));
+    model->counts_ = std::move(heads.counts);
   } else {
     if (options.listing == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(own, ListFolder(path, limits, options.stop));
@@ -95,12 +108,55 @@ Result<std::shared_ptr<const DumpModel>> DumpModel::Open(const std::string& path
         heads, ReadHeads(path, listing, limits, options, model->files_, model->warnings_));
     model->counts_ = std::move(heads.counts);
   }
+  model->AddParts(heads.ends, options.listing == nullptr ? nullptr : &options.listing->keys);
   DumpIndexer(*model, heads.ends).Run();
   model->missing_ = FindMissing(*model);
   for (const ModuleEntry& module : model->modules_)
     model->slots_->modules.emplace_back().stages.resize(module.stages.size());
   model->slots_->graphs.resize(model->files_.size());
   return model;
+}
+
+// The modules in texts that hold several, or something else as well, become files of their own,
+// `log.txt:jit_f`.
+void DumpModel::AddParts(std::vector<TextEnd>& ends, std::vector<FileKey>* keys) {
+  const size_t count = files_.size();
+  for (size_t k = 0; k < count; ++k) {
+    if (!MayHoldParts(files_[k], single_file_)) continue;
+    const auto file = OpenFile(static_cast<int32_t>(k));
+    if (!file) continue;  // who reads it says so
+    const ModuleParts found = FindModuleParts(file->bytes(), files_[k].kind, limits_);
+    if (found.parts.empty()) continue;
+    if (files_[k].kind == FileKind::kHloText) {
+      files_[k].kind = FileKind::kHloTexts;
+      slots_->opened.reset();
+    }
+    for (const ModulePart& part : found.parts) {
+      FileEntry entry;
+      entry.path = fmt::format("{}:{}", files_[k].path, part.selector);
+      entry.kind = part.kind;
+      entry.bytes = static_cast<int64_t>(part.end - part.begin);
+      entry.modified_ns = files_[k].modified_ns;
+      entry.part = {part.name.empty() ? part.selector : part.name, part.hash, part.place};
+      files_.push_back(std::move(entry));
+      ends.push_back(TextEnd::kBrace);
+      if (keys != nullptr) {
+        const FileKey whole = (*keys)[k];
+        keys->push_back({QuickMix(whole[0], part.begin), QuickMix(whole[1], part.end)});
+      }
+      if (!counts_.empty()) {
+        counts_.push_back(part.kind == FileKind::kHloText
+                              ? CountInText(PartView(*file, part).bytes())
+                              : std::nullopt);
+      }
+    }
+    if (found.left_out > 0) {
+      warnings_.push_back(
+          fmt::format("{}: {} left out (raise the limit with --limit "
+                      "archive-members=N)",
+                      files_[k].path, Counted(found.left_out, "more module")));
+    }
+  }
 }
 
 std::vector<std::string> DumpModel::LateWarnings() const {
@@ -129,12 +185,14 @@ int32_t DumpModel::FindStage(int32_t module, std::string_view name) const {
 int32_t DumpModel::FinalStage(int32_t module) const {
   const auto& stages = modules_[static_cast<size_t>(module)].stages;
   int32_t last = -1;
+  bool is_final = false;
   for (size_t s = 0; s < stages.size(); ++s) {
     auto stage = static_cast<int32_t>(s);
     if (ModuleFile(module, stage) < 0) continue;
-    bool final = PhaseOf(stages[s].name) == StagePhase::kFinal;
-    if (final) return stage;
-    last = stage;
+    // XLA:TPU writes texts around buffer assignment as well.
+    if (stages[s].name.ends_with("after_optimizations")) return stage;
+    if (!is_final) last = stage;
+    is_final |= PhaseOf(stages[s].name) == StagePhase::kFinal;
   }
   return last;
 }
@@ -158,7 +216,7 @@ int32_t DumpModel::FindFile(int32_t module, FileRole role, int32_t stage) const 
 }
 
 int32_t DumpModel::StableHloFile(int32_t module) const {
-  for (const FileRole role : {FileRole::kPjrtModule, FileRole::kJaxIr}) {
+  for (const FileRole role : {FileRole::kPjrtModule, FileRole::kJaxIr, FileRole::kStableHlo}) {
     const int32_t file = FindFile(module, role);
     if (file >= 0 && files_[static_cast<size_t>(file)].kind == FileKind::kStableHloText)
       return file;
@@ -175,34 +233,42 @@ Status DumpModel::CheckModule(int32_t module) const {
 Result<FileView> DumpModel::OpenFile(int32_t file) const {
   if (file < 0 || static_cast<size_t>(file) >= files_.size())
     return std::unexpected(NoSuch(fmt::format("no file {} in this dump", file), path_));
-  return FileView::Open(FullPath(file), limits_);
+  return OpenInput(FullPath(file), limits_);
+}
+
+Status DumpModel::CheckStage(int32_t module, int32_t stage) const {
+  HLOSCOPE_TRY(CheckModule(module));
+  const ModuleEntry& entry = modules_[static_cast<size_t>(module)];
+  if (stage >= 0 && static_cast<size_t>(stage) < entry.stages.size()) return {};
+  return std::unexpected(
+      NoSuch(fmt::format("module {} has no stage {}", entry.name, stage), path_));
 }
 
 Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int32_t stage) const {
-  HLOSCOPE_TRY(CheckModule(module));
-  const ModuleEntry& entry = modules_[static_cast<size_t>(module)];
-  if (stage < 0 || static_cast<size_t>(stage) >= entry.stages.size()) {
-    return std::unexpected(
-        NoSuch(fmt::format("module {} has no stage {}", entry.name, stage), path_));
-  }
+  HLOSCOPE_TRY(CheckStage(module, stage));
   auto& slot = slots_->modules[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
-  return slot.Get([&]() -> Result<std::shared_ptr<const hlo::Module>> {
-    const std::vector<int32_t> files = ModuleFiles(*this, module, stage);
-    if (files.empty()) {
-      return std::unexpected(
-          NoSuch(fmt::format("module {}: no readable file for stage {}", entry.name,
-                             entry.stages[static_cast<size_t>(stage)].name),
-                 path_));
-    }
-    std::optional<Error> first;
-    for (const int32_t k : files) {
-      Result<LoadedModule> loaded = slots_->Load(FullPath(k), limits_);
-      if (loaded) return loaded->module;
-      Warn(loaded.error().ToString());
-      if (!first) first = std::move(loaded).error();
-    }
-    return std::unexpected(*std::move(first));
-  });
+  return slot.Get([&] { return ReadModule(module, stage); });
+}
+
+Result<std::shared_ptr<const hlo::Module>> DumpModel::ReadModule(int32_t module,
+                                                                 int32_t stage) const {
+  HLOSCOPE_TRY(CheckStage(module, stage));
+  const std::vector<int32_t> files = ModuleFiles(*this, module, stage);
+  if (files.empty()) {
+    const ModuleEntry& entry = modules_[static_cast<size_t>(module)];
+    return std::unexpected(
+        NoSuch(fmt::format("module {}: no readable file for stage {}", entry.name,
+                           entry.stages[static_cast<size_t>(stage)].name),
+               path_));
+  }
+  std::optional<Error> first;
+  for (const int32_t k : files) {
+    Result<LoadedModule> loaded = slots_->Load(FullPath(k), limits_);
+    if (loaded) return loaded->module;
+    Warn(loaded.error().ToString());
+    if (!first) first = std::move(loaded).error();
+  }
+  return std::unexpected(*std::move(first));
 }
 
 Result<std::shared_ptr<const InstructionLookup>> DumpModel::Lookup(int32_t module) const {

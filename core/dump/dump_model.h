@@ -14,6 +14,7 @@
 #include "core/base/result.h"
 #include "core/dump/instruction_lookup.h"
 #include "core/dump/listing/file_entry.h"
+#include "core/dump/listing/head_table.h"
 #include "core/dump/listing/stage_counts.h"
 #include "core/dump/missing.h"
 #include "core/dump/readers/buffers.h"
@@ -35,8 +36,10 @@ struct StageEntry {
 struct ModuleEntry {
   std::string name;
   int64_t id = -1;        // of the file names; -1: they have none
+  int64_t end_id = -1;    // of the stages after optimization, where they have another
+  ModuleOrigin origin;    // of a module that was found in a text
   std::string framework;  // "JAX", "TensorFlow", "PyTorch/XLA", "Reactant", "EXLA" or "unknown"
-  std::string device;     // "cpu", "gpu" or "unknown"
+  std::string device;     // "cpu", "gpu", "tpu" or "unknown"
   std::string target;     // "sm_90a", "gfx942" or empty
   std::string folder;     // relative to the dump, empty for the dump itself
   std::string timestamp;  // of the file names, usually empty
@@ -62,7 +65,8 @@ class DumpModel {
 
   const std::string& path() const { return path_; }
   const Limits& limits() const { return limits_; }
-  std::span<const FileEntry> files() const { return files_; }        // by path
+  // By path; behind them modules in texts with others.
+  std::span<const FileEntry> files() const { return files_; }
   std::span<const ModuleEntry> modules() const { return modules_; }  // by folder, time, id, name
   std::span<const MissingPiece> missing() const { return missing_; }
   std::span<const std::string> warnings() const { return warnings_; }  // of the index
@@ -90,6 +94,8 @@ class DumpModel {
   // The module at a stage: from its proto; where that is broken from its text, with a late
   // warning. Errors: no such stage, no readable file; placed in the file.
   Result<std::shared_ptr<const hlo::Module>> Module(int32_t module, int32_t stage) const;
+  // The same, read again. Not kept, so that many stages can be gone through.
+  Result<std::shared_ptr<const hlo::Module>> ReadModule(int32_t module, int32_t stage) const;
   // Names, callers and order of the final stage.
   Result<std::shared_ptr<const InstructionLookup>> Lookup(int32_t module) const;
   Result<std::shared_ptr<const KernelTable>> Kernels(int32_t module) const;
@@ -114,8 +120,10 @@ class DumpModel {
   struct Slots;
   DumpModel(std::string path, const Limits& limits);
 
+  void AddParts(std::vector<TextEnd>& ends, std::vector<FileKey>* keys);
   void Warn(std::string text) const;
   Status CheckModule(int32_t module) const;
+  Status CheckStage(int32_t module, int32_t stage) const;
 
   std::string path_;
   bool single_file_ = false;

@@ -8,6 +8,7 @@
 
 #include "core/base/memory_limit.h"
 #include "core/dump/bundle_file.h"
+#include "core/dump/container.h"
 #include "core/dump/plan_file.h"
 #include "core/hlo/text/text.h"
 
@@ -133,7 +134,7 @@ Result<InputFormat> InputFormatFromName(std::string_view name, std::string_view 
 }
 
 Result<LoadedModule> LoadModule(const std::string& path, const Limits& limits, InputFormat format) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, OpenModuleFile(path, limits));
   return LoadModule(file, limits, format);
 }
 
@@ -143,7 +144,7 @@ Result<LoadedModule> LoadModule(const FileView& file, const Limits& limits, Inpu
 
 Result<LoadedModule> LoadSoundModule(const std::string& path, const Limits& limits,
                                      InputFormat format) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, OpenModuleFile(path, limits));
   return LoadSoundModule(file, limits, format);
 }
 

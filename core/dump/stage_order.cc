@@ -39,7 +39,12 @@ std::tuple<int, int64_t, int> RankOf(const StageEntry& stage,
   if (step.number >= 0) return {1, step.number, 1};
   StagePhase phase = PhaseOf(stage.name);
   if (phase == StagePhase::kInput) return {0, 0, 0};
-  if (phase == StagePhase::kFinal) return {3, 0, 0};
+  if (phase == StagePhase::kFinal) {
+    // XLA:TPU writes several, in this order.
+    const bool is_before = stage.name.ends_with("_before_buffer_assignment");
+    const bool is_after = stage.name.ends_with("_after_buffer_assignment");
+    return {3, 0, is_before ? 0 : is_after ? 1 : stage.name == "after_codegen" ? 3 : 2};
+  }
   for (const Place& place : kPlaces) {
     if (stage.name != place.point) continue;
     return {1, FirstOf(stages, place.pipelines), static_cast<int>(&place - kPlaces) - 8};
@@ -52,7 +57,8 @@ std::tuple<int, int64_t, int> RankOf(const StageEntry& stage,
 StagePhase PhaseOf(std::string_view stage) {
   if (stage.starts_with("before_optimization")) return StagePhase::kInput;
   if (ParseStep(stage).number >= 0) return StagePhase::kPass;
-  if (stage.find("after_optimization") != std::string_view::npos) return StagePhase::kFinal;
+  if (stage.find("after_optimization") != std::string_view::npos || stage == "after_codegen")
+    return StagePhase::kFinal;
   return StagePhase::kOther;
 }
 

@@ -45,8 +45,8 @@ struct Context {
   std::array<uint8_t, kLanes> warp_order, lane_order;  // of the block, of atomics: where shuffled
   Observer* const observer;
 
-  Context(size_t instructions, size_t arguments, Observer* watching)
-      : executions(instructions), traffic(arguments, watching), observer(watching) {}
+  Context(size_t instructions, Observer* watching)
+      : executions(instructions), traffic(watching), observer(watching) {}
 };
 
 // How many warps a multiprocessor holds (CUDA C++ Programming Guide, compute capabilities).
@@ -275,8 +275,7 @@ class Runner {
     std::vector<std::unique_ptr<Context>> contexts;
     std::vector<Executions*> executions;
     for (uint64_t rank = 0; rank < plan_.cluster_blocks; ++rank) {
-      contexts.push_back(std::make_unique<Context>(plan_.kernel->instructions.size(),
-                                                   plan_.memory.arguments.size(), observer));
+      contexts.push_back(std::make_unique<Context>(plan_.kernel->instructions.size(), observer));
       Prepare(*contexts.back(), cluster);
       executions.push_back(&contexts.back()->executions);
     }
@@ -312,8 +311,8 @@ class Runner {
     for (const auto& context : contexts) {
       result_.executions.Add(context->executions);
       result_.padding_reads += context->block.padding_reads;
-      result_.late_counts.Add(context->block.late_counts);
-      result_.traffic.Add(context->traffic.traffic());
+      result_.counts.Add(context->block.counts);
+      result_.counts.traffic.Add(context->traffic.traffic());
     }
   }
 
@@ -357,7 +356,6 @@ class Runner {
 
   Status RunBlocks() {
     result_.executions = Executions(plan_.kernel->instructions.size());
-    result_.traffic = Traffic(plan_.memory.arguments.size());
     if (options_.only_block.has_value()) {
       const auto& at = *options_.only_block;
       const auto& size = plan_.cluster;

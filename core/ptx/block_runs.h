@@ -12,8 +12,7 @@ namespace hloscope::ptx {
 struct BlockRuns {
   Executions executions;
   uint64_t padding_reads = 0;  // bytes read as poison
-  LateCounts late_counts;
-  Traffic traffic;                // where it was to be counted
+  RunCounts counts;
   std::optional<RawFault> fault;  // of the first block in index order that has one
   uint64_t fault_block = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ptx/ir/accesses.h"
 #include "core/ptx/machine/matrix_form.h"
 
 namespace hloscope::ptx {
@@ -36,9 +37,8 @@ uint64_t FloatOperations(const Instruction& in) {
   }
 }
 
-void CountProducts(const MmaForm& form, uint64_t warps, Counters& counters) {
-  const uint64_t products = warps * ProductsOf(form);
-  switch (form.a) {
+void CountProducts(Element factors, uint64_t products, Counters& counters) {
+  switch (factors) {
     case Element::kF64:
       counters.products_f64 += products;
       break;
@@ -65,8 +65,11 @@ bool LoadsGlobal(const Instruction& in) {
   switch (in.operation) {
     case Operation::kCpAsync:
     case Operation::kCpAsyncIgnore:
+    case Operation::kBulkLoad:
+    case Operation::kTensorMapLoad:
       return true;
     case Operation::kLd:
+    case Operation::kWmmaLoad:
     case Operation::kAtom:
     case Operation::kAtomCas: {
       const StateSpace space = ModifierStateSpace(in);
@@ -77,44 +80,29 @@ bool LoadsGlobal(const Instruction& in) {
   }
 }
 
-void CountBytes(const Instruction& in, uint64_t lanes, Counters& counters) {
-  const StateSpace space = ModifierStateSpace(in);
-  const bool shared = IsShared(space);
-  const bool global =
-      space == StateSpace::kNone || space == StateSpace::kGlobal || space == StateSpace::kConst;
-  const uint64_t bytes = lanes * BytesOf(in.type) * in.vector_width();
-  const uint64_t matrix_bytes = lanes * (in.slot_count - 1) * 4;
-  switch (in.operation) {
-    case Operation::kLd:
-      if (space == StateSpace::kParam || space == StateSpace::kParamEntry) break;
-      (shared   ? counters.shared_read_bytes
-       : global ? counters.global_read_bytes
-                : counters.local_bytes) += bytes;
-      break;
-    case Operation::kSt:
-      (shared   ? counters.shared_written_bytes
-       : global ? counters.global_written_bytes
-                : counters.local_bytes) += bytes;
-      break;
-    case Operation::kAtom:
-    case Operation::kAtomCas:
-    case Operation::kRed:
-      (shared ? counters.shared_read_bytes : counters.global_read_bytes) += bytes;
-      (shared ? counters.shared_written_bytes : counters.global_written_bytes) += bytes;
-      break;
-    case Operation::kCpAsync:
-    case Operation::kCpAsyncIgnore:
-      counters.global_read_bytes += lanes * in.value;
-      counters.shared_written_bytes += lanes * in.value;
-      break;
-    case Operation::kLdmatrix:
-      counters.shared_read_bytes += matrix_bytes;
-      break;
-    case Operation::kStmatrix:
-      counters.shared_written_bytes += matrix_bytes;
-      break;
-    default:
-      break;
+// A generic address counts as one of global memory.
+void CountBytes(const Instruction& in, uint64_t warps, uint64_t lanes, Counters& counters) {
+  for (const Access& access : AccessesOf(in)) {
+    const uint64_t bytes = (access.lanes == kLanes ? lanes : warps * access.lanes) * access.bytes;
+    const auto add = [&](uint64_t& read, uint64_t& written) {
+      if (access.reads()) read += bytes;
+      if (access.writes()) written += bytes;
+    };
+    switch (access.space) {
+      case StateSpace::kParam:
+      case StateSpace::kParamEntry:
+        break;
+      case StateSpace::kLocal:
+        counters.local_bytes += bytes;
+        break;
+      case StateSpace::kShared:
+      case StateSpace::kSharedCta:
+      case StateSpace::kSharedCluster:
+        add(counters.shared_read_bytes, counters.shared_written_bytes);
+        break;
+      default:
+        add(counters.global_read_bytes, counters.global_written_bytes);
+    }
   }
 }
 
@@ -130,22 +118,26 @@ void Count(const Instruction& in, uint32_t target, uint64_t warps, uint64_t lane
                                &counters.tensor};
   const InstructionClass counted = ClassOf(in.operation);
   *classes[static_cast<size_t>(counted)] += lanes;
-  if (counted == InstructionClass::kMemory) CountBytes(in, lanes, counters);
+  CountBytes(in, warps, lanes, counters);
   if (IsMma(in.operation)) {
-    CountProducts(MmaFormOf(in, target), lanes / kLanes, counters);
+    const MmaForm form = MmaFormOf(in, target);
+    CountProducts(form.a, warps * ProductsOf(form), counters);
   }
+  if (in.operation == Operation::kWmmaMultiply)
+    CountProducts(WmmaFormOf(in, target).a, warps * WmmaProductsOf(in), counters);
   (in.type == Type::kF64 ? counters.double_operations : counters.float_operations) +=
       lanes * FloatOperations(in);
 }
 
-void AddLateCounts(const LateCounts& counts, Counters& counters) {
+void AddRunCounts(const RunCounts& counts, Counters& counters) {
   counters.products_tf32 += counts.products_tf32;
   counters.products_16bit += counts.products_16bit;
   counters.products_8bit += counts.products_8bit;
-  counters.global_read_bytes += counts.bulk_read_bytes;
-  counters.shared_written_bytes += counts.bulk_read_bytes;
-  counters.global_written_bytes += counts.bulk_written_bytes;
-  counters.shared_read_bytes += counts.bulk_written_bytes;
+  counters.global_read_bytes += counts.global_read_bytes;
+  counters.global_written_bytes += counts.global_written_bytes;
+  counters.shared_read_bytes += counts.shared_read_bytes;
+  counters.shared_written_bytes += counts.shared_written_bytes;
+  counters.local_bytes += counts.local_bytes;
 }
 
 void AddTraffic(const Traffic& traffic, const LaunchMemory& memory, Counters& counters) {
@@ -153,10 +145,9 @@ void AddTraffic(const Traffic& traffic, const LaunchMemory& memory, Counters& co
   counters.global_written_sectors += traffic.global_written_sectors;
   counters.shared_read_conflicts += traffic.shared_read_conflicts;
   counters.shared_written_conflicts += traffic.shared_written_conflicts;
-  for (size_t i = 0; i < std::min(traffic.read_bytes.size(), memory.arguments.size()); ++i) {
-    const uint64_t bytes = memory.arguments[i].bytes;
-    counters.touched_bytes +=
-        std::min(traffic.read_bytes[i], bytes) + std::min(traffic.written_bytes[i], bytes);
+  for (const auto* const touched : {&traffic.read_bytes, &traffic.written_bytes}) {
+    for (size_t i = 0; i < std::min(touched->size(), memory.arguments.size()); ++i)
+      counters.touched_bytes += std::min((*touched)[i], memory.arguments[i].bytes);
   }
 }
 

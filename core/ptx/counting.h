@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/ptx/ir/program.h"
-#include "core/ptx/machine/traffic.h"
+#include "core/ptx/machine/state.h"
 #include "core/ptx/ptx.h"
 
 namespace hloscope::ptx {
@@ -12,8 +12,8 @@ namespace hloscope::ptx {
 void Count(const Instruction& instruction, uint32_t target, uint64_t warps, uint64_t lanes,
            Counters& counters);
 
-// Adds what only the run could tell.
-void AddLateCounts(const LateCounts& counts, Counters& counters);
+// Adds what only the run knows.
+void AddRunCounts(const RunCounts& counts, Counters& counters);
 
 // Adds the counters of LaunchOptions::count_traffic.
 void AddTraffic(const Traffic& traffic, const LaunchMemory& memory, Counters& counters);

@@ -129,8 +129,8 @@ Result<LaunchResult> Launch(const Module& module, const LaunchRequest& request,
   }
   if (options.count_lines) result.lines = LinesOf(*plan.kernel, counts);
   result.counters.padding_bytes = runs.padding_reads;
-  AddLateCounts(runs.late_counts, result.counters);
-  if (options.count_traffic) AddTraffic(runs.traffic, plan.memory, result.counters);
+  AddRunCounts(runs.counts, result.counters);
+  if (options.count_traffic) AddTraffic(runs.counts.traffic, plan.memory, result.counters);
   if (runs.fault.has_value()) {
     result.fault =
         FaultOf(plan, module.contents().program.syntax.file, *runs.fault, runs.fault_block);

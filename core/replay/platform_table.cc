@@ -6,20 +6,31 @@
 
 #include "core/base/closest_text.h"
 #include "core/hlo/module.h"
+#include "core/replay/any_case.h"
 
 namespace hloscope::replay {
 
 namespace {
 
 constexpr PlatformRow kRows[] = {
-#define PLATFORM(name, make, devices, flags, summary) \
-  {name, Devices::devices, flags, summary},
+#define PLATFORM(name, make, devices, flags, summary) {name, Devices::devices, flags, summary},
+#include "core/replay/platforms.def"
+#undef PLATFORM
+};
+
+struct Alias {
+  std::string_view name, platform;
+};
+constexpr Alias kAliases[] = {
+#define PLATFORM(name, make, devices, flags, summary)
+#define PLATFORM_ALIAS(name, platform) {name, platform},
 #include "core/replay/platforms.def"
 #undef PLATFORM
 };
 
 // What stands for every plugin given as a file.
-constexpr PlatformRow kPluginFileRow = {"pjrt:FILE.so", Devices::kNone, kCaptures | kXlaFlags | kDumps,
+constexpr PlatformRow kPluginFileRow = {"pjrt:FILE.so", Devices::kNone,
+                                        kCaptures | kXlaFlags | kDumps,
                                         "an XLA plugin given as a file"};
 
 }  // namespace
@@ -30,6 +41,16 @@ const PlatformRow* FindPlatform(std::string_view name) {
   if (name.starts_with(kPluginFilePrefix) && name != kPluginFilePrefix) return &kPluginFileRow;
   const auto row = std::ranges::find(kRows, name, &PlatformRow::name);
   return row == std::end(kRows) ? nullptr : row;
+}
+
+std::string_view MeantPlatform(std::string_view name) {
+  if (FindPlatform(name) != nullptr) return name;
+  for (const Alias& alias : kAliases) {
+    if (IsSameInAnyCase(alias.name, name)) return alias.platform;
+  }
+  const auto row = std::ranges::find_if(
+      kRows, [&](const PlatformRow& one) { return IsSameInAnyCase(one.name, name); });
+  return row == std::end(kRows) ? name : row->name;
 }
 
 Status CheckPlatform(std::string_view name) {

@@ -55,6 +55,9 @@ inline constexpr std::string_view kPluginFilePrefix = "pjrt:";
 
 // The row of that name, or the one that stands for every pjrt:FILE.so; null: there is none.
 const PlatformRow* FindPlatform(std::string_view name);
+// The name of the platform that `name` means: itself, one in other capitals, or what run_hlo_module
+// calls so (CPU and Host, CUDA and GPU: XLA's own). Else `name`.
+std::string_view MeantPlatform(std::string_view name);
 // An input error that lists the platforms there are, where `name` is none of them.
 Status CheckPlatform(std::string_view name);
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 
+#include "core/replay/any_case.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::replay {
@@ -43,17 +44,12 @@ std::string AllNames() {
   return names;
 }
 
-bool IsSame(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::toupper(x) == std::toupper(y); });
-}
-
 }  // namespace
 
 Result<std::optional<std::pair<std::string, std::string>>> FlagOfTarget(std::string_view option,
                                                                         std::string_view platform,
                                                                         std::string_view target) {
-  if (IsSame(target, kNative)) return std::nullopt;
+  if (IsSameInAnyCase(target, kNative)) return std::nullopt;
   const PlatformRow* row = FindPlatform(platform);
   const std::string asked = fmt::format("{} {}", option, target);
   if (row == nullptr) return InputError(fmt::format("{}: no platform {}", asked, platform));
@@ -68,7 +64,7 @@ Result<std::optional<std::pair<std::string, std::string>>> FlagOfTarget(std::str
                                   platform, target));
   }
   const auto known = std::ranges::find_if(
-      kTargetTable, [&](const RunTarget& each) { return IsSame(each.name, target); });
+      kTargetTable, [&](const RunTarget& each) { return IsSameInAnyCase(each.name, target); });
   if (known == std::end(kTargetTable)) {
     return InputError(fmt::format("{}: {} does not know it", asked, platform),
                       "one of " + AllNames());

@@ -710,6 +710,29 @@ ENTRY e {
                                         '--bundle', self.path('x.hlob'))
         self.assertEqual(code, 2, errors)
 
+    def test_a_reduction_of_a_bundle_runs_as_recorded(self):
+        out, small = self.path('nan.hlob'), self.path('small.hlo')
+        self.assertEqual(self.run_tool('bundle', 'create', self.nan(), '--find', 'nan', '-o', out)[0], 0)
+        code, text, errors = self.run_tool('reduce', out, '-o', small, '--json')
+        report = json.loads(text)
+        self.assertEqual((code, report['status'], report['platform']), (0, 'reduced', 'interpreter'), errors)
+        self.assertIn('run as the bundle was recorded: --platform interpreter --find nan', report['warnings'])
+        self.assertIn('--find nan', report['command'])
+        # Platforms, bounds and flags, and what the user says instead.
+        sound = self.path('square.hlo', SQUARE)
+        exact = ['--platform', 'cpu', '--reference_platform', 'interpreter', '--abs_error_bound', '0.5']
+        self.assertEqual(self.run_tool('bundle', 'create', sound, *exact, '-o', out)[0], 0)
+        code, text, _ = self.run_tool('reduce', out, '-o', small)
+        self.assertEqual((code, text.splitlines()[0]), (1, f'{out}: does not fail on cpu against interpreter'))
+        self.assertIn('note: run as the bundle was recorded: ' + ' '.join(exact), text)
+        report = json.loads(self.run_tool('reduce', out, '-o', small, '--json', '--platform', 'interpreter')[1])
+        self.assertEqual((report['platform'], report['reference']), ('interpreter', 'interpreter'))
+        report = json.loads(self.run_tool('reduce', sound, '-o', small, '--json')[1])
+        self.assertTrue(report['warnings'][0].startswith('the results were compared with nothing'), report)
+        write_npz(self.path('x.npz'), {'in0': ('<f4', (4,), bytes(16))})
+        self.assertEqual(self.run_tool('bundle', 'create', self.nan(), '--inputs', self.path('x.npz'), '-o', out)[0], 0)
+        self.assertIn('note: the bundle does not contain the values of its inputs', self.run_tool('reduce', out, '-o', small)[1])
+
     def test_what_cannot_be_packed_is_said(self):
         module = self.path('square.hlo', SQUARE)
         self.assertEqual(self.run_tool('run', module, '--note', 'x')[0], 2)

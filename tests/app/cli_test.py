@@ -709,6 +709,18 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((status, json_lines(out)[0]['status']), (3, 'unsupported'))
         self.assertIn('call: a host callback whose result is used, by y', out)
 
+    def test_attributes_with_their_default_are_there(self):
+        """EQ is 0, as what is absent."""
+        text = 'HloModule m\nENTRY e {\n  a = f32[4] parameter(0)\n  b = f32[4] parameter(1)\n  ROOT c = pred[4] compare(a, b), direction=%s\n}\n'
+        eq, lt = (self.file(name + '.hlo', text % name) for name in ('EQ', 'LT'))
+        for a, b, became in ((eq, lt, 'EQ became LT'), (lt, eq, 'LT became EQ')):
+            status, out, _ = run('compare', a, b)
+            self.assertEqual(status, 1)
+            self.assertIn('attribute direction differs: ' + became, out)
+            status, out, _ = run('diverge', a, b)
+            self.assertEqual(status, 1)
+            self.assertIn('direction was {} and became {}'.format(*became.split(' became ')), out)
+
     def test_compare_tells_first_from_worst(self):
         module = self.file('c.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[3] constant({1, 2, 4})\n}\n')
         other = self.file('d.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[3] constant({1, 2.5, 8})\n}\n')

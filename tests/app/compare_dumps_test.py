@@ -54,6 +54,48 @@ class CompareDumps(unittest.TestCase):
                 self.write(name, f'{prefix}module_{k + first_id:04}.jit_f{k}.{tail}', edit(text))
         return os.path.join(self.folder, name)
 
+    def test_many_modules_are_a_table(self):
+        many = self.dump('many', [64 + k % 7 for k in range(60)] + [4096])
+        few = self.dump('few', [64, 65])
+        status, out, err = run('info', many, '--no-cache')
+        self.assertEqual((status, err), (0, ''))
+        lines = out.splitlines()
+        head = next(k for k, line in enumerate(lines) if line.split()[:1] == ['module'])
+        self.assertEqual(lines[head].split(), ['module', 'stages', 'instructions', 'memory', 'peak'])
+        self.assertEqual(lines[head + 1].split()[:2], ['module_0060', 'jit_f60'])
+        self.assertIn('  and 41 more modules (--top 0 lists all)', lines)
+        self.assertLess(len(lines), 40)
+        # The totals are those of the JSON.
+        modules = record('info', many, '--no-cache')[1]['modules']
+        total = sum(module['peak_bytes'] for module in modules)
+        self.assertIn(f'  memory: {total / 1e6:.1f} MB together, most in module_0060 jit_f60 (', out)
+        status, out, _ = run('info', many, '--no-cache', '--top', '0', '--sort', 'name')
+        rows = [line.split()[1] for line in out.splitlines() if line.startswith('  module_')]
+        self.assertEqual(rows, sorted(f'jit_f{k}' for k in range(61)))
+        # Cached reports are of one table each; modules are read once.
+        with tempfile.TemporaryDirectory() as cache:
+            first = [run('info', many, *options, XDG_CACHE_HOME=cache)[1] for options in ((), ('--top', '3'), ('--top', '5'), ())]
+            self.assertEqual(first[0], first[3])
+            self.assertIn('and 58 more modules', first[1])
+            self.assertIn('and 56 more modules', first[2])
+        self.assertIn('runs on:', run('info', few, '--no-cache')[1])
+        self.assertNotIn('runs on:', run('info', few, '--no-cache', '--sort', 'peak')[1])
+        self.assertIn('runs on:', run('info', many, '--no-cache', '--module', 'jit_f7')[1])
+
+    def test_passes_hold_two_stages_at_a_time(self):
+        body = ''.join(f'  v{k + 1} = f32[8] add(v{k}, v{k}), metadata={{op_name="jit(f)/layer_{k}/add"}}\n' for k in range(30_000))
+        text = f'HloModule jit_f\n\nENTRY e {{\n  v0 = f32[8] parameter(0)\n{body}  ROOT r = f32[8] negate(v30000)\n}}\n'
+        most = []
+        for count in (3, 12):
+            for k in range(count):
+                dump = os.path.dirname(self.write(f'stages{count}', f'module_0001.jit_f.{k:04}.simplify.after_a.before_b.txt', text))
+            # What the largest of the processes held.
+            measured = subprocess.run([sys.executable, '-c', 'import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, '
+                                       'stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)',
+                                       HLOSCOPE, 'info', dump, '--passes', '--jobs', '1'], capture_output=True, text=True, check=True)
+            most.append(int(measured.stdout))
+        self.assertLess(most[1], 1.25 * most[0])
+
     def test_spellings_of_replicated(self):
         text = 'HloModule m, num_partitions=4\n\nENTRY e {{\n  x = f32[8] parameter(0), sharding={}\n  ROOT r = f32[8] negate(x)\n}}\n'
         forms = ['{replicated}', '{mesh[], [{}]}', '{mesh[\'x\'=4], [{}]}', '{devices=[1,4]<=[4] last_tile_dim_replicate}']

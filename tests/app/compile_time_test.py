@@ -166,6 +166,12 @@ class CompileTime(FolderTest):
         module, = self.times(log)['modules']
         self.assertEqual((module['module'], module['total_ms']), ('jit_step', 1250))
         self.times(self.path('other.txt', 'nothing\n'), status=2)
+        dump = self.dump({'module_0003.jit_f.before_optimizations.txt': stage({1: 3}).replace('HloModule m', 'HloModule jit_f'),
+                          'module_0003.jit_f.cpu_after_optimizations.txt': stage({1: 2}).replace('HloModule m', 'HloModule jit_f'),
+                          'stderr.log': 'Finished XLA compilation of jit(f) in 1.25 sec\n'})
+        found = self.times(dump)
+        self.assertEqual([(m['total_ms'], m['measured_by']) for m in found['modules']], [(1250, 'the whole time in stderr.log')])
+        self.assertIn('only with these variables (`hloscope record` passes them on and keeps the log)', json.dumps(found['missing']))
 
 
 if __name__ == '__main__':

@@ -54,6 +54,37 @@ ENTRY e {
 }
 '''
 
+# Of whole numbers exp(log(n)) is n or next to it, which no change of x by one ULP alters.
+CHOSEN = '''HloModule chosen
+ENTRY e {
+  x = f32[256] parameter(0)
+  k = f32[] constant(0.1)
+  b = f32[256] broadcast(k), dimensions={}
+  m = f32[256] multiply(x, b)
+  n = f32[256] round-nearest-afz(m)
+  a = f32[256] abs(n)
+  i = f32[256] iota(), iota_dimension=0
+  one = f32[] constant(1)
+  ones = f32[256] broadcast(one), dimensions={}
+  j = f32[256] add(i, ones)
+  s = f32[256] add(a, j)
+  l = f32[256] log(s)
+  p = f32[256] exponential(l)
+  ROOT r = s32[256] convert(p)
+}
+'''
+
+REFUSED = '''HloModule refused
+ENTRY e {
+  p = f32[2,2] parameter(0)
+  t = f32[2,2] tanh(p)
+  d = f32[2,2] constant({{9,1},{1,9}})
+  c = (f32[2,2], s32[]) custom-call(d), custom_call_target="lapack_spotrf_ffi", api_version=API_VERSION_TYPED_FFI, backend_config="{uplo = 76 : ui8}"
+  g = f32[2,2] get-tuple-element(c), index=0
+  ROOT r = f32[2,2] add(g, t)
+}
+'''
+
 REDUCE_OF_ONE = '''HloModule reduce_of_one
 max {
   a = f32[] parameter(0)
@@ -165,6 +196,20 @@ class Diverge(unittest.TestCase):
         code, verdict = diverge(ILL)
         self.assertEqual((code, verdict['cause'], verdict['confirmed']), (1, 'ill_conditioned', True), verdict['verdict'])
         self.assertIs(verdict['tries'][-1]['closes'], True)
+
+    def test_a_choice_inside_of_a_kernel_is_ill_conditioned(self):
+        code, verdict = diverge(CHOSEN)
+        self.assertEqual((code, verdict['cause'], verdict['confirmed']), (1, 'ill_conditioned', True), verdict)
+        self.assertEqual([tried['what'] for tried in verdict['tries'] if tried['closes']], ['results of functions moved by one ULP, on the reference'])
+
+    def test_what_is_refused_runs_on_the_host_where_that_is_allowed(self):
+        code, verdict = diverge(REFUSED)
+        self.assertEqual((code, verdict['status']), (3, 'unsupported'))
+        code, verdict = diverge(REFUSED, '--fallback', 'cpu')
+        self.assertEqual((code, verdict['status']), (0, 'equal'), verdict)
+        self.assertIn('each instruction was run alone', verdict['warnings'][0])
+        code, verdict = diverge(REFUSED, '--fallback', 'cpu', '--abs_error_bound', '0', '--rel_error_bound', '0')
+        self.assertEqual((code, verdict['status'], verdict['instruction']), (1, 'differs', 't'), verdict)
 
     def test_devices_are_compared_one_by_one(self):
         code, verdict = diverge(REPLICAS)

@@ -67,6 +67,16 @@ class Doctor(unittest.TestCase):
             self.assertEqual(finding['state'], 'ready', finding)
             self.assertIn('lammps-jax-pjrt-cpu 1.0, PJRT interface 0.100 with a profiler extension', finding['message'])
 
+    def test_a_plugin_in_another_environment_than_the_named_one(self):
+        prefix, bare, module = os.path.join(self.folder, 'other'), os.path.join(self.folder, 'bare'), self.path('m.hlo')
+        for path, text in ((module, 'HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}\n'), (self.path('other/pyvenv.cfg'), 'home = /nowhere\n'),
+                           (self.path(f'other/lib/python3.11/site-packages/{CPU_FILE}'), ''), (self.path('bare/pyvenv.cfg'), 'home = /nowhere\n')):
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(text)
+        env = {'HOME': self.folder, 'PATH': '/nowhere', 'VIRTUAL_ENV': prefix}
+        done = subprocess.run([HLOSCOPE, 'run', module, '--platform', 'xla-cpu', '--python', bare], env=env, capture_output=True, text=True, timeout=120)
+        self.assertIn(f'`PATH={bare}/bin:$PATH` in place of --python also finds {prefix}/lib/python3.11/site-packages/{CPU_FILE}', done.stderr)
+
     def test_frameworks(self):
         """From the disk: nothing is imported."""
         packages = 'tf/lib/python3.11/site-packages'

@@ -72,6 +72,40 @@ class Explain(unittest.TestCase):
             self.assertIn(f'{well}: no error text', err)
             self.assertIn('AsString', out)
 
+    def test_unknown_texts_say_what_was_read(self):
+        text = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nRuntimeError: the carburettor is stuck\n'
+        answer = objects(run('explain', '--json', '-', text=text)[1])[0]
+        self.assertEqual((answer['read'], answer['read_line'], answer['nearest_kind']), ('RuntimeError: the carburettor is stuck', 3, ''))
+        text = 'F0000 something.cc:3] NVPTX: the version of PTX does not support this target at all\n'
+        _, out, err = run('explain', '--json', '-', text=text)
+        answer = objects(out)[0]
+        self.assertEqual((answer['status'], answer['nearest_kind']), ('nothing_found', 'ptx_target'))
+        self.assertIn('another one: ', err)
+
+    def test_graphs_of_pytorch_xla(self):
+        def block(kind, cause, graph, inputs, frames, name='Inputs'):
+            rows = [f'{kind} Cause', f'  {cause}', 'Graph Info: ', f'  Graph Hash: {graph}', f'  Number of Graph {name}: {inputs}',
+                    f'  Number of Graph {name.replace("In", "Out")}: 4', 'Python Frame Triggered Execution: ', *frames, '-' * 80, '=' * 80]
+            return ''.join(f'{kind} Analysis: {row}\n' for row in ['=' * 80, *rows])
+        sync = ['  mark_step (/workspaces/x/pytorch/xla/torch_xla/core/xla_model.py:1055)',
+                '  next (/workspaces/x/pytorch/xla/torch_xla/distributed/parallel_loader.py:44)', '  loop (/home/user/fit.py:48)', '  ..........']
+        read = ['  loop (/home/user/fit.py:52)', '  <module> (/home/user/fit.py:73)']
+        for name in ('Inputs', 'Input'):
+            log = block('Compilation', 'mark_step in parallel loader at step end', 'aa', 9, sync, name)
+            log += 'Post Compilation Analysis: Graph input size: 1.5 GB\nPost Compilation Analysis: Intermediate tensor size: 2.5 GB\n'
+            for before in ('mark_step', 'torch_xla.sync'):
+                cause = f'most likely user code trying to access tensor value before {before}'
+                text = log + block('Compilation', cause, 'bb', 10, read, name) + block('Execution', cause, 'bb', 10, read, name)
+                first, second = objects(run('explain', '--json', '-', text=text)[1])
+                self.assertEqual((first['kind'], first['severity'], first['line']), ('graph_compiled', 'note', 48))
+                self.assertIn('graph 1 of 2, aa: the parallel loader', first['reason'])
+                self.assertIn('9 inputs, 4 outputs; 1.5 GB of inputs; 2.5 GB of intermediate tensors', first['reason'])
+                self.assertEqual((second['severity'], second['line']), ('warning', 52))
+                self.assertIn('loop reads the value of a tensor inside the step', second['reason'])
+                self.assertIn('compiled 1 time, run 1 time', second['reason'])
+                self.assertIn('(1 input more than graph 1)', second['reason'])
+                self.assertIn('after the end of the step', second['fix'])
+
     def test_folder_and_info(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(os.path.join(ERRORS, 'py_function.txt'), os.path.join(folder, 'run.log'))

@@ -88,6 +88,11 @@ class IgnoredInput(FolderTest):
         status, report, err = self.report(self.module, '--inputs', inputs, '--expect', more)
         self.assertEqual((status, report['warnings']), (0, [f'{more}: out2 is not used: the results are 2 arrays']), err)
 
+    def test_an_option_of_runs_names_the_file_that_is_not_run(self):
+        trace = self.path('t.json', '{"traceEvents": []}')
+        status, _, err = run('profile', trace, '--platform', 'interpreter')
+        self.assertEqual((status, err.strip()), (2, f'{trace}: --platform: this is not a module, and nothing is run (the option is for modules)'))
+
     def test_callbacks_that_are_not_reached_do_not_stop_a_run(self):
         module = self.path('c.hlo', CALLBACKS)
         for index, code, status in ((1, 0, 'ran'), (0, 3, 'unsupported')):
@@ -97,6 +102,35 @@ class IgnoredInput(FolderTest):
                 self.assertEqual((found, report['status']), (code, status) if flags else (3, 'unsupported'), err)
             self.assertEqual(report['warnings'][0], 'skipped a host callback: print; its result is unused')
             self.assertTrue(report['warnings'][1].startswith('c: a host callback whose result is used, by a result of f:'))
+
+    def test_commands_go_around_callbacks(self):
+        text = ('HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n'
+                '  print = () custom-call(x), custom_call_target="xla_ffi_python_cpu_callback", custom_call_has_side_effect=true\n'
+                '  s = f32[2] sine(x)\n  c = f32[2] custom-call(s), custom_call_target="xla_ffi_python_cpu_callback"\n'
+                '  t = f32[2] add(s, c)\n  ROOT y = f32[2] negate(t)\n}\n')
+        module, part = self.path('c.hlo', text), self.path('part.hlo')
+        # What needs no callback.
+        status, out, err = run('extract', module, 's', '-o', part, '--json')
+        report = json.loads(out)
+        self.assertEqual((status, report['warnings']), (0, ['skipped a host callback: print; its result is unused']), err)
+        self.assertTrue(report['expected'] and report['inputs'])
+        self.assertEqual(run('run', part, '--inputs', report['inputs'], '--expect', report['expected'])[0], 0)
+        # What is after one takes its result as an input.
+        status, out, err = run('extract', module, 'y', '--depth', '5', '-o', part, '--json')
+        report = json.loads(out)
+        self.assertEqual((status, report['inputs'], report['expected'], report['instructions']), (0, None, None, 3), err)
+        self.assertIn('the values of in0 (x), in1 (c) are unknown: ', report['warnings'][-1])
+        inputs = self.npz('i.npz', in0=floats(0, 0), in1=floats(3, 4))
+        results = self.npz('o.npz', out0=floats(-3, -4))
+        self.assertEqual(run('run', part, '--inputs', inputs, '--expect', results)[0], 0)
+        # As `run` does.
+        plain = self.path('p.hlo', text.replace('add(s, c)', 'add(s, s)').replace('  c = f32[2] custom-call(s), custom_call_target="xla_ffi_python_cpu_callback"\n', ''))
+        status, out, err = run('bench', 'run', plain, '--platform', 'interpreter')
+        self.assertEqual(status, 3)
+        self.assertIn('--skip-callbacks', err)
+        status, out, err = run('bench', 'run', plain, '--platform', 'interpreter', '--skip-callbacks', '--repeats', '3', '--json')
+        self.assertEqual(status, 0, err)
+        self.assertIn('skipped a host callback: print; its result is unused', json.loads(out)['warnings'])
 
     def test_callbacks_that_xla_refuses_fail_where_they_are_executed(self):
         module = self.path('c.hlo', CALLBACKS)

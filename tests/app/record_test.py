@@ -106,6 +106,25 @@ class Record(RecordTest):
         self.assertEqual(sum('xla_dump_hlo_as_text' in flag for flag in flags), 1)
         self.assertIn('--xla_dump_hlo_module_re=step: only modules whose name matches are dumped; fix:', err)
 
+    def test_flags_that_do_not_conflict_are_no_warning(self):
+        """A program that adds to XLA_FLAGS or reads them keeps those of the dump, and a folder has many names."""
+        self.install('jax', '0.10.2')
+        adds = "import os\nos.environ['XLA_FLAGS'] = os.environ.get('XLA_FLAGS', '') + ' --xla_mine=1'\n"
+        for k, (before, warns) in enumerate(((adds, False), ("import os\nos.environ.setdefault('XLA_FLAGS', '--xla_mine=1')\n", False),
+                                             ("import os\nprint(os.environ['XLA_FLAGS'])\n", False),
+                                             ("import os\nos.environ['XLA_FLAGS'] = '--xla_mine=1'\n", True),
+                                             ("import os\nos.environ.update({'XLA_FLAGS': '--xla_mine=1'})\n", True))):
+            self.assertEqual('the program sets XLA_FLAGS itself' in self.record('--dump', f'd{k}', program=before)[2], warns, before)
+        self.environment['XLA_FLAGS'] = '--xla_mine=1 --xla_dump_to=' + self.path('same')
+        self.assertNotIn('XLA_FLAGS dumps to', self.record('--dump', './same')[2])
+
+    def test_the_hook_says_what_failed(self):
+        self.install('jax', '0.10.2', 'class profiler:\n  start_trace = staticmethod(lambda to: None)\n'
+                     '  def stop_trace():\n    raise OSError("disk")\nclass monitoring:\n'
+                     '  register_event_duration_secs_listener = staticmethod(lambda f: f())\n')
+        err = self.record('--profile', program='import jax\n')[2]
+        self.assertIn('hloscope: the profile could not be written: OSError: disk', err)
+
     def test_flags_of_a_file(self):
         self.environment['XLA_FLAGS'] = self.path('flags', '--xla_mine=1\n--xla_dump_to=there\n')
         status, out, err = self.record()
@@ -183,6 +202,9 @@ class Record(RecordTest):
             self.assertNotIn(secret, text)
         record = json.loads(text)
         self.assertEqual(record['command'][-2:], ['--steps', '3'])
+        self.record('--dump', 'e', command=[sys.executable, script, '-p', 'hunter4', '-p', '8080', '-p', 'float32'])
+        command = json.loads(self.read('e/hloscope-record.json'))['command']
+        self.assertEqual(command[-6:], ['-p', '<token1>', '-p', '8080', '-p', 'float32'])
         self.assertIn('--xla_mine=1', record['environment']['XLA_FLAGS'])
 
 

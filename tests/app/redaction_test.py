@@ -98,6 +98,29 @@ class Redaction(FolderTest):
                 self.assertEqual(code, 0, (place, errors[:500]))
                 self.held(rows, (place, text))
 
+    def test_constants_that_spell_a_secret_are_named(self):
+        secret = 'AKIAIOSFODNN7EXAMPLE secret key wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'
+        for kind in ('u8', 's8', 's32'):
+            def module(text):
+                codes = ', '.join(str(ord(c)) for c in '\0\1' + text)
+                return self.path('spelled.hlo', f'HloModule m\nENTRY e {{\n  x = {kind}[{len(text) + 2}]{{0}} parameter(0)\n  '
+                                                f'key = {kind}[{len(text) + 2}]{{0}} constant({{{codes}}})\n'
+                                                f'  ROOT y = {kind}[{len(text) + 2}]{{0}} add(x, key)\n}}\n')
+            path = module(secret)
+            for options in (['--plan'], ['-o', 'b.hlob', '--values', 'none']):
+                code, out, errors = self.run_tool('bundle', 'create', path, *options)
+                self.assertEqual(code, 0, errors)
+                self.assertRegex(out, rf'note: key spells a secret in its elements, {kind}\[74\], and is not redacted')
+            # The way out that it names.
+            self.assertEqual(self.run_tool('convert', path, '--to', 'hlo-elided', '--out-dir', 'elided')[0], 0)
+            code, out, errors = self.run_tool('bundle', 'create', os.path.join('elided', 'spelled.hlo'), '--fill-elided', '0', '-o', 'b.hlob')
+            self.assertEqual(code, 0, errors)
+            self.assertNotIn('spells', out)
+            with open(self.path('b.hlob'), 'rb') as file:
+                self.assertNotIn(b'65, 75, 73, 65', members(file.read()))
+            plain = module('The quick brown fox jumps over the lazy dog, and 0123456789 !"#$%&()*+')
+            self.assertNotIn('spells', self.run_tool('bundle', 'create', plain, '--plan')[1])
+
     def test_no_secret_of_notes_and_verdicts_is_in_a_bundle(self):
         for seed in (1, 2, 3):
             rows = secret_kinds.make(seed)

@@ -47,6 +47,19 @@ def stop_child(process, *words):
 
 
 class Trust(FolderTest):
+    def test_reduce_keeps_files_that_it_was_not_told_to_write(self):
+        """The name of the reduced module's inputs is the tool's choice: no file, and no target of a link, is replaced."""
+        module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT y = f32[2] log(x)\n}\n')
+        given = self.npy_inputs(('<f4', [2], [-1.0, -2.0]))
+        kept, target = self.path('r.npz', 'mine'), self.path('victim', 'mine too')
+        os.symlink(target, self.path('r-2.npz'))
+        status, out, err = run('reduce', module, '-o', self.path('r.hlo'), *given, '--platform', 'interpreter', '--find', 'nan')
+        self.assertEqual(status, 0, err)
+        self.assertEqual((contents(kept), contents(target)), (b'mine', b'mine too'))
+        self.assertIn(f'note: {kept} was there before and is kept; the inputs are in {self.path("r-3.npz")}', out)
+        self.assertIn('--inputs ' + self.path('r-3.npz'), out)
+        self.assertEqual(run('run', self.path('r.hlo'), '--inputs', self.path('r-3.npz'), '--platform', 'interpreter')[0], 0)
+
     def test_profile_runs_what_it_was_asked_to_run(self):
         """The name of a file or an option begins a run, never what is in the file."""
         for name in ('t.xplane.pb', 't.trace.json', 't.pftrace', 't.hloprof', 't.sqlite'):
@@ -81,7 +94,6 @@ class Trust(FolderTest):
         for arguments, said in (
                 (['reduce', module, '-o', module, '--platform', 'cpu', '--find', 'nan'], f'-o {module}: that is an input'),
                 (['reduce', module, '-o', link, '--platform', 'cpu', '--find', 'nan'], f'-o {link}: that is an input'),
-                (['reduce', module, '-o', self.path('in.hlo'), '--inputs', inputs, '--find', 'nan'], f'-o {inputs}: that is an input'),
                 (['profile', trace, '-o', trace], f'-o {trace}: that is an input'),
                 (['extract', module, 'y', '-o', os.path.join(self.folder, '.', 'm.hlo')], 'that is an input'),
                 (['compile', module, '--emit', 'hlo', '-o', module], f'-o {module}: that is an input'),

@@ -147,6 +147,33 @@ class Why(FolderTest):
         self.assertEqual(line.strip(), found['because'][0]['text'])
         self.assertEqual(found['status'], 'fused' if line.strip().startswith('fused') else 'not_fused')
 
+    def test_decisions_in_a_log(self):
+        """What XLA:CPU logs with TF_CPP_VMODULE=instruction_fusion=3; the lines of two threads are mixed."""
+        os.makedirs(self.path('dump'))
+        for name, text in (('before_optimizations.txt', BEFORE), ('cpu_after_optimizations.txt', AFTER)):
+            self.path('dump/module_0001.m.' + name, text)
+        line = 'I1129 08:58:58.57 {} instruction_fusion.cc:{}] {}\n'
+        lines = [(7, 1142, "Evaluating fusion: producer 'b' into consumer 'c'."), (8, 1142, "Evaluating fusion: producer 'd' into consumer 'k'."),
+                 (7, 848, 'Fusing %b = f32[64]{0} exponential(%a) into %c = f32[64]{0} tanh(%b)'),
+                 (8, 687, 'not fusing operand %d = f32[64]{0} sine(%r) because Producer is not loop-fusible.'),
+                 (7, 855, '       created new fusion: %fusion.1 = f32[64]{0} fusion(%a), kind=kLoop, calls=%fused'),
+                 (7, 1142, "Evaluating fusion: producer 'a' into consumer 'fusion.1'."),
+                 (7, 848, 'Fusing %a = f32[64]{0} negate(%x) into %fusion.1 = f32[64]{0} fusion(%a), kind=kLoop, calls=%fused')]
+        self.path('dump/stderr.log', 'unrelated\n' + ''.join(line.format(*one) for one in lines))
+        found = self.why(self.path('dump'), 'fusion.1')
+        self.assertEqual((found['status'], found['made_by'], found['reason']), ('made', 'fusion', '2 producers were fused into it'))
+        self.assertEqual([(b['instruction'], b['operand'], b['text']) for b in found['because']],
+                         [('b', 'c', 'stderr.log:4: fused: b into c, called fusion.1 from then on'),
+                          ('a', 'fusion.1', 'stderr.log:8: fused: a into fusion.1')])
+        found = self.why(self.path('dump'), '--not-fused', 'd', 'k')
+        self.assertEqual((found['status'], found['reason'], found['step']), ('not_fused', 'Producer is not loop-fusible.', 5))
+        self.assertEqual(self.why(self.path('dump'), '--not-fused', 'b', 'fusion.1')['status'], 'fused')
+        self.assertEqual(self.why(self.path('dump'), '--not-fused', 'r', 'd')['status'], 'unknown')
+        self.why(self.path('dump'), 'fusion.2', status=3)
+        os.remove(self.path('dump/stderr.log'))
+        done = subprocess.run([HLOSCOPE, 'why', self.path('dump'), 'fusion.1'], capture_output=True, text=True, timeout=60)
+        self.assertIn('TF_CPP_VMODULE=instruction_fusion=3 `hloscope record` keeps them in its log', done.stderr)
+
     def test_errors_say_what_is_absent(self):
         dump = self.dump()
         self.why(dump, '--not-fused', 'nothing', 'k', status=2)

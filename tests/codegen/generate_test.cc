@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/linking/kernel_objects.h"
 #include "tests/codegen/kernel_cases.h"
 #include "tests/hlo/parsed.h"
 
@@ -145,6 +146,42 @@ TEST(Generate, GivesTheSameBitsForAnyRangesOfGrains) {
   EXPECT_NEAR(whole, 14.036, 0.001);
   EXPECT_EQ(whole, sum(1));
   EXPECT_EQ(whole, sum(3));
+}
+
+// A fusion that reads its first value at 3^9 indices, and is too large to be unrolled.
+TEST(Generate, CompilesInPiecesWhatIsTooLarge) {
+  std::string body, last = "p";
+  for (int k = 0; k < 9; ++k) {
+    body += fmt::format(
+        "  a_{0} = f32[1000] slice({1}), slice={{[0:1000]}}\n"
+        "  b_{0} = f32[1000] slice({1}), slice={{[1000:2000]}}\n"
+        "  c_{0} = f32[1000] slice({1}), slice={{[2000:3000]}}\n"
+        "  x_{0} = f32[1000] subtract(b_{0}, a_{0})\n  y_{0} = f32[1000] multiply(a_{0}, c_{0})\n"
+        "  z_{0} = f32[1000] add(x_{0}, y_{0})\n"
+        "  d_{0} = f32[3000] concatenate(x_{0}, y_{0}, z_{0}), dimensions={{0}}\n"
+        "  v_{0} = f32[3000] add(d_{0}, {1})\n",
+        k, last);
+    last = fmt::format("v_{}", k);
+  }
+  const auto module = hlo::Parsed(fmt::format(
+      "HloModule m\nf {{\n  p = f32[3000] parameter(0)\n{}  ROOT r = f32[3000] negate({})\n}}\n"
+      "ENTRY e {{\n  x = f32[3000] parameter(0)\n"
+      "  ROOT k = f32[3000] fusion(x), kind=kLoop, calls=f\n}}\n",
+      body, last));
+  const hlo::InstructionId kernels[] = {module->entry().root};
+  std::string image;
+  const auto library = GenerateKernels(module, kernels, {.image = &image});
+  ASSERT_TRUE(library.has_value()) << library.error().ToString();
+  EXPECT_EQ((*library)->Find(kernels[0]), nullptr);
+  for (const hlo::Opcode opcode : {hlo::Opcode::kNegate, hlo::Opcode::kConcatenate}) {
+    for (const hlo::InstructionId id : AllOf(*module, opcode)) {
+      EXPECT_NE((*library)->Find(id), nullptr) << module->name(id);
+    }
+  }
+  // So does what was kept of it.
+  const auto kept = linking::LoadKernels(std::as_bytes(std::span(image)));
+  ASSERT_TRUE(kept.has_value()) << kept.error().ToString();
+  EXPECT_NE((*kept)->Find(AllOf(*module, hlo::Opcode::kNegate)[0]), nullptr);
 }
 
 }  // namespace

@@ -295,6 +295,68 @@ TEST(Loop, MovesElements) {
   }
 }
 
+// Stages that take an array of three parts apart and put it together.
+std::string Stages(int count, const std::string& type, int64_t part) {
+  std::string body, last = "p0";
+  for (int k = 0; k < count; ++k) {
+    for (int d = 0; d < 3; ++d) {
+      body += fmt::format("  s_{0}_{1} = {2}[{3}] slice({4}), slice={{[{5}:{6}]}}\n", k, d, type,
+                          part, last, d * part, (d + 1) * part);
+    }
+    body += fmt::format(
+        "  x_{0} = {1}[{2}] subtract(s_{0}_1, s_{0}_0)\n"
+        "  y_{0} = {1}[{2}] multiply(s_{0}_0, s_{0}_2)\n  z_{0} = {1}[{2}] add(s_{0}_1, s_{0}_2)\n"
+        "  c_{0} = {1}[{3}] concatenate(x_{0}, y_{0}, z_{0}), dimensions={{0}}\n"
+        "  {4}v_{0} = {1}[{3}] add(c_{0}, {5})\n",
+        k, type, part, 3 * part, k + 1 == count ? "ROOT " : "", last);
+    last = fmt::format("v_{}", k);
+  }
+  return body;
+}
+
+// Computed once each, in registers; read at one index after the other they would be 3^9.
+TEST(Loop, UnrollsSmallArrays) {
+  for (const std::string type : {"f32", "f64", "s32", "c64"}) {
+    ExpectAsEvaluated(Fused(type + "[3]", Stages(9, type, 1), type + "[3]"));
+    ExpectAsEvaluated(Fused(type + "[15]", Stages(9, type, 5), type + "[15]"));
+  }
+  // All that moves elements, results of several arrays, a scalar and an index known at run time.
+  ExpectAsEvaluated(
+      Fused("f32[2,3] f32[4] s32[]",
+            "  t = f32[3,2] transpose(p0), dimensions={1,0}\n  f = f32[6] reshape(t)\n"
+            "  z = f32[] constant(7)\n  a = f32[9] pad(f, z), padding=1_2\n"
+            "  v = f32[9] reverse(a), dimensions={0}\n  d = f32[3] dynamic-slice(v, p2), "
+            "dynamic_slice_sizes={3}\n  c = f32[16] concatenate(d, v, p1), dimensions={0}\n"
+            "  i = f32[16] iota(), iota_dimension=0\n  m = f32[16] multiply(c, i)\n"
+            "  e = pred[16] compare(m, c), direction=GT\n"
+            "  ROOT r = (f32[16], pred[16]) tuple(m, e)",
+            "(f32[16], pred[16])"));
+}
+
+TEST(Loop, ConcatenatesManyArrays) {
+  const struct {
+    std::string type, shape, result;
+    int dimension, count;
+  } cases[] = {{"f32", "[5]", "[200]", 0, 40},       {"f64", "[3,4,2]", "[3,160,2]", 1, 40},
+               {"s8", "[7,1]", "[7,300]", 1, 300},   {"c64", "[2,2]", "[2,20]", 1, 10},
+               {"f32", "[70000]", "[420000]", 0, 6}, {"bf16", "[3,50000]", "[3,350000]", 1, 7}};
+  for (const auto& each : cases) {
+    std::string parameters, names;
+    for (int k = 0; k < each.count; ++k) {
+      parameters += fmt::format("  p{0} = {1}{2} parameter({0})\n", k, each.type, each.shape);
+      names += fmt::format("{}p{}", k == 0 ? "" : ", ", k);
+    }
+    ExpectAsEvaluated(fmt::format(
+        "HloModule m\nENTRY e {{\n{}  ROOT r = {}{} concatenate({}), dimensions={{{}}}\n}}\n",
+        parameters, each.type, each.result, names, each.dimension));
+  }
+  // Parts of different lengths, one of them twice.
+  ExpectAsEvaluated(
+      "HloModule m\nENTRY e {\n  a = f32[9,3] parameter(0)\n  b = f32[9,40] parameter(1)\n"
+      "  c = f32[9,1] parameter(2)\n"
+      "  ROOT r = f32[9,128] concatenate(a, b, c, b, c, a, b), dimensions={1}\n}\n");
+}
+
 TEST(Loop, YieldsSeveralArrays) {
   ExpectAsEvaluated(
       Fused("f32[40,50] f32[50]",

@@ -51,6 +51,16 @@ ENTRY e {{
                                 type, operand, source, window));
 }
 
+TEST(Windows, HaveNoDimensions) {
+  for (const std::string window : {"", " window={},"}) {
+    ExpectAsEvaluated(
+        "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+        "  ROOT s = f32[] add(a, b)\n}\nENTRY e {\n  x = f32[] parameter(0)\n"
+        "  i = f32[] parameter(1)\n  ROOT r = f32[] reduce-window(x, i)," +
+        window + " to_apply=add\n}\n");
+  }
+}
+
 TEST(Windows, AreScatteredTo) {
   for (const std::string type : {"f32", "bf16", "s8", "u4", "f64"}) {
     ExpectSelected(type, "[20]", "[6]", "size=4 stride=3 pad=0_0");

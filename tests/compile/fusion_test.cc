@@ -73,7 +73,7 @@ TEST(Fusion, ExpensiveFunctionsAreComputedOnce) {
   b = f32[512,512] broadcast(s), dimensions={1} ROOT r = f32[512,512] subtract(t, b) })");
   EXPECT_EQ(Kernels(compiled), (Names{"tanh/1", "reduce/1", "loop_subtract_fusion/1"}));
   EXPECT_EQ(Reason(compiled, "t", "r"),
-            "not fused: 2 users, 262144 of 262144 elements computed again");
+            "not fused: 2 users, 524288 elements computed instead of 262144");
 }
 
 TEST(Fusion, CheapProducersAreComputedAgain) {
@@ -178,6 +178,45 @@ TEST(Fusion, KernelsStaySmall) {
   for (const hlo::Computation& c : compiled.module->computations()) {
     EXPECT_LE(c.instruction_count, 210u);
   }
+}
+
+// Stages of Runge and Kutta's method, over two parts of so many elements.
+std::string Stages(int count, int part) {
+  std::string body, last = "x";
+  for (int k = 0; k < count; ++k) {
+    body += fmt::format(
+        "  a_{0} = f32[{1}] slice({2}), slice={{[0:{1}]}} b_{0} = f32[{1}] slice({2}), "
+        "slice={{[{1}:{3}]}} y_{0} = f32[{1}] multiply(a_{0}, b_{0}) "
+        "z_{0} = f32[{1}] add(y_{0}, b_{0}) w_{0} = f32[{1}] subtract(z_{0}, a_{0}) "
+        "c_{0} = f32[{3}] concatenate(z_{0}, w_{0}), dimensions={{0}} "
+        "v_{0} = f32[{3}] add(c_{0}, {2})\n",
+        k, part, last, 2 * part);
+    last = fmt::format("v_{}", k);
+  }
+  return fmt::format(
+      "ENTRY e {{\n  x = f32[{0}] parameter(0)\n{1}  ROOT r = f32[{0}] negate({2}) }}", 2 * part,
+      body, last);
+}
+
+// What a stage reads is read four times by the one after it: 4^20 in one loop. Small arrays are
+// computed once; large ones are written once in every few stages.
+TEST(Fusion, RecomputationIsBounded) {
+  EXPECT_EQ(Kernels(Compiled(Stages(20, 2))).size(), 1u);
+  EXPECT_GE(Kernels(Compiled(Stages(20, 4000))).size(), 10u);
+}
+
+TEST(Fusion, ManyPartsAreCopied) {
+  std::string parameters, parts;
+  for (int k = 0; k < 9; ++k) {
+    parameters += fmt::format("  p_{0} = f32[900] parameter({0})\n", k);
+    parts += fmt::format("{}p_{}", k == 0 ? "" : ", ", k);
+  }
+  const auto compiled =
+      Compiled(fmt::format("ENTRY e {{\n{}  c = f32[8100] concatenate({}), dimensions={{0}}\n"
+                           "  ROOT r = f32[8100] negate(c) }}",
+                           parameters, parts));
+  EXPECT_EQ(Kernels(compiled), (Names{"concatenate/1", "negate/1"}));
+  EXPECT_EQ(Reason(compiled, "c", "r"), "not fused: it has 9 parts");
 }
 
 TEST(Fusion, KernelsReadFewValues) {

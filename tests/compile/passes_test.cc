@@ -317,6 +317,19 @@ TEST(Passes, AMatrixIsNotTransposedForOneRow) {
             "broadcast{1,2}(transpose{1,0}(w))), 0)");
 }
 
+TEST(Passes, NarrowMatricesAreFactoredAndSolvedInDouble) {
+  const auto module = AfterPass("rounding-legalization", R"(HloModule m
+ENTRY e {
+  x = bf16[4,4] parameter(0)
+  y = bf16[4,2] parameter(1)
+  c = bf16[4,4] cholesky(x), lower=true
+  ROOT r = bf16[4,2] triangular-solve(c, y), left_side=true, lower=true, transpose_a=NO_TRANSPOSE
+})");
+  EXPECT_EQ(Expression(*module),
+            "convert bf16[4,2](triangular-solve(convert f64[4,4](convert bf16[4,4](cholesky("
+            "convert f64[4,4](x)))), convert f64[4,2](y)))");
+}
+
 TEST(Passes, PartsOfBytesAreShifted) {
   const auto module = AfterPass("legalization", R"(HloModule m
 ENTRY e {

@@ -461,6 +461,24 @@ TEST(Redaction, FindsSecretsByTheirForm) {
   }
 }
 
+TEST(Redaction, LeavesNamesOfPasses) {
+  Redactor redactor = MakeRedactor();
+  for (const std::string_view text :
+       {"pass float-normalization-s4 of HLO_passes_through_layout_assignment changed the numbers",
+        "pass=cudnn-fused-convolution-rewriter-v2", "pass: float-normalization-f8e5m2",
+        "pass convolution_4d_expander", "--pass conv-fp8-fallback", "-p float32 -p 8080",
+        R"({"pass":"float-normalization-bf16","pipeline":"simplification"})"}) {
+    EXPECT_EQ(redactor.Text(text), text);
+  }
+  EXPECT_EQ(redactor.Json(R"({"pass":"triangular-solve-rewriter-f32"})"),
+            R"({"pass":"triangular-solve-rewriter-f32"})");
+  EXPECT_TRUE(redactor.Counts().empty());
+  EXPECT_EQ(redactor.Json(R"({"pass":"hunter4horse","password":"float-normalization-s4"})"),
+            R"({"pass":"<token1>","password":"<token2>"})");
+  EXPECT_EQ(redactor.Text("pass float-normalization-a1b2c3, pass=s4-f32, -p hunter4"),
+            "pass <token3>, pass=s4-f32, -p <token4>");
+}
+
 TEST(Redaction, FindsMachines) {
   for (const std::string_view text :
        {"at 100.64.3.7", "8.8.4.4:53", "trainer9.acme.de:2222", "gpu3.example.fr",

@@ -136,5 +136,23 @@ ENTRY main {
   EXPECT_EQ(Fingerprint(text(open)), "error: a[# and b{#");
 }
 
+// What HLO text has no place for, the name inside of custom-call-start, is that of the opcode when
+// read again.
+TEST(Failure, ErrorsOfAnInstructionNamedAsItsOpcode) {
+  const auto module = [](std::string name) {
+    return hlo::ParseText("HloModule m\nENTRY main {\n  x = f32[2] parameter(0)\n  ROOT " + name +
+                          " = f32[2] custom-call(x), custom_call_target=\"Foo\"\n}");
+  };
+  const auto given = module("offloaded-custom-call"), read = module("custom-call");
+  ASSERT_TRUE(given.ok() && read.ok());
+  const auto text = [](std::string name) {
+    return Failed(ErrorClass::kUnsupported, name + ": custom-call f32[2] cannot be evaluated");
+  };
+  EXPECT_EQ(Fingerprint(text("offloaded-custom-call"), given.module.get()),
+            Fingerprint(text("custom-call"), read.module.get()));
+  EXPECT_NE(Fingerprint(text("custom-call"), given.module.get()),
+            Fingerprint(text("custom-call"), read.module.get()));
+}
+
 }  // namespace
 }  // namespace hloscope::debug

@@ -128,6 +128,34 @@ TEST(Recompilations, OfARetracedCluster) {
   fs::remove_all(folder);
 }
 
+// A name alone is no function: two lambdas, each compiled for two shapes, are two programs.
+TEST(Recompilations, OfFunctionsOfOneName) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "two_lambdas";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  for (int k = 0; k < 4; ++k) {
+    const std::string type = k < 2 ? "f32[4]{0}" : "f32[5]{0}";
+    const std::string line = k % 2 == 0 ? "3" : "7";
+    std::ofstream(folder /
+                  ("module_000" + std::to_string(k) + ".jit__lambda.before_optimizations.txt"))
+        << "HloModule jit__lambda\n\nENTRY main {\n  x = " << type
+        << " parameter(0)\n  ROOT y = " << type << (k % 2 == 0 ? " tanh" : " sine")
+        << "(x), metadata={op_name=\"jit(<lambda>)/y\" source_file=\"f.py\" source_line=" << line
+        << "}\n}\n";
+  }
+  auto model = dump::DumpModel::Open(folder.string(), Limits());
+  ASSERT_TRUE(model) << model.error().ToString();
+  const Recompilations found = RecompilationsIn(**model);
+  ASSERT_EQ(found.list.size(), 2U);
+  EXPECT_NE(found.list[0].program, found.list[1].program);
+  EXPECT_TRUE(found.list[1].program.ends_with(" at f.py:7")) << found.list[1].program;
+  ASSERT_EQ(found.programs.size(), 2U);
+  EXPECT_EQ(found.programs[0].compilations, 2);
+  EXPECT_EQ(found.programs[1].compilations, 2);
+  fs::remove_all(folder);
+}
+
 // Two versions of JAX, each with a record of its run: the same module, and one that differs in its
 // shape as well. A run without a record, and two of one version, say nothing.
 TEST(Recompilations, OfTwoVersions) {
@@ -157,6 +185,29 @@ TEST(Recompilations, OfTwoVersions) {
   EXPECT_TRUE(RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.empty());
   fs::remove(folder / "b" / dump::kRecordFile);
   EXPECT_TRUE(RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.empty());
+  fs::remove_all(folder);
+}
+
+// A text before and one after optimization differ by what XLA did, not by what was traced.
+TEST(Recompilations, StagesOfUnlikeKindAreNotCompared) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "unlike_stages";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  auto write = [&](const char* name, const char* shape) {
+    std::ofstream(folder / name) << "HloModule jit_step\n\nENTRY main {\n  ROOT x = " << shape
+                                 << " parameter(0)\n}\n";
+  };
+  const auto count = [&] {
+    return RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.size();
+  };
+  write("module_0021.jit_step.before_optimizations.txt", "f32[4]{0}");
+  write("module_0023.jit_step.after_optimizations.txt", "f32[4]{0}");
+  EXPECT_EQ(count(), 0U) << "one compilation";
+  write("module_0023.jit_step.after_optimizations.txt", "f32[5]{0}");
+  EXPECT_EQ(count(), 0U) << "unlike";
+  write("module_0025.jit_step.before_optimizations.txt", "f32[6]{0}");
+  EXPECT_EQ(count(), 1U) << "traced twice";
   fs::remove_all(folder);
 }
 

@@ -51,8 +51,9 @@ TEST(AdviceTest, EveryAdvisedFlagHasARow) {
   const std::regex flag("--(tf_)?xla_[a-z_]+[a-z]");
   for (const char* file :
        {"core/dump/missing.cc", "core/dump/tensorflow/tensorflow_reasons.def",
-        "core/dump/errors/error_texts.def", "core/debug/recompile/recompile_reasons.def",
-        "app/commands/command_record.cc"}) {
+        "core/dump/errors/error_texts.def", "core/dump/errors/xla_texts.def",
+        "core/dump/errors/status_texts.def", "core/dump/errors/check_evidence.cc",
+        "core/debug/recompile/recompile_reasons.def", "app/commands/command_record.cc"}) {
     const std::string text = TextOf(SourcePath(file));
     ASSERT_FALSE(text.empty()) << file;
     for (std::sregex_iterator at(text.begin(), text.end(), flag), end; at != end; ++at)

@@ -14,6 +14,7 @@
 #include "core/dump/listing/folder_table.h"
 #include "core/dump/listing/head_table.h"
 #include "core/dump/listing/listing.h"
+#include "core/dump/split_ids.h"
 #include "core/dump/stage_order.h"
 
 namespace hloscope::dump {
@@ -70,6 +71,12 @@ TEST(FileRoleTest, KnowsEveryKindOfFileByName) {
        "wrapped_reduce.1_kernel_module"},
       {"m.gpu_target_config.pbtxt", "gpu-target", "m", "", ""},
       {"m.config.pbtxt", "module-config", "m", "", ""},
+      {"m.tpu_comp_env.txt", "tpu-environment", "m", "", ""},
+      {"m.flagfile", "flagfile", "m", "", ""},
+      {"m.after_optimizations_before_buffer_assignment.txt", "module", "m",
+       "after_optimizations_before_buffer_assignment", ""},
+      {"m.after_optimizations_after_buffer_assignment-memory-usage-report.txt",
+       "memory-usage-report", "m", "after_optimizations_after_buffer_assignment", ""},
   };
   for (const Case& c : cases) {
     std::optional<FoundRole> found = FindRole(c.rest);
@@ -121,6 +128,10 @@ TEST(SniffTest, KnowsFilesByContent) {
       {"node {\n  name = f32[] constant(1)\n  ROOT y = f32[] negate(name)\n}\n",
        FileKind::kHloText},
       {"gpu_device_info {\n threads_per_block_limit: 1024\n}\n", FileKind::kTextProto},
+      {"goo.gle/debugproto  \nhlo_module {\n  name: \"m\"\n", FileKind::kHloTextProto},
+      {"goo.gle/debugstr\t \nhlo_module \t {\n  name: \"m\"\n", FileKind::kHloTextProto},
+      {"goo.gle/debugonly name: \"m\" computations { name: \"e\" }", FileKind::kHloTextProto},
+      {"goo.gle/debugonly\nxla_gpu_autotune_level: 4\n", FileKind::kDebugOptions},
       {"just some words\n", FileKind::kText},
       {std::string_view("\0\1\2\3\4", 5), FileKind::kUnknown},
   };
@@ -335,6 +346,85 @@ TEST_F(DumpModelTest, DistinguishesModulesOfOneId) {
   for (const ModuleEntry& module : model->modules()) files.push_back(module.files.size());
   std::ranges::sort(files);
   EXPECT_EQ(files, (std::vector<size_t>{1, 1, 1, 2, 2, 2, 4}));
+}
+
+std::string Layout(std::string_view rest) {
+  return "HloModule m, entry_computation_layout={" + std::string(rest) +
+         "}, num_partitions=4\nENTRY e { ROOT a = f32[] parameter(0) }\n";
+}
+
+TEST(SplitIdsTest, ArraysOfAHeader) {
+  const auto arrays = EntryArraysOf(Layout(
+      "(f32[8,16]{1,0:T(8,128)(2,1)S(1)}, /*index=1*/(bf16[], s32[<=4]{0}))->f32[]{:T(128)}"));
+  ASSERT_TRUE(arrays);
+  EXPECT_EQ(arrays->partitions, 4);
+  ASSERT_EQ(arrays->arrays.size(), 3u) << "the result is none";
+  EXPECT_EQ(arrays->arrays[0], (EntryArrays::Array{"f32", {8, 16}}));
+  EXPECT_EQ(arrays->arrays[1], (EntryArrays::Array{"bf16", {}}));
+  EXPECT_EQ(arrays->arrays[2], (EntryArrays::Array{"s32", {4}}));
+  EXPECT_FALSE(EntryArraysOf("HloModule m\n"));
+  for (const char* cut : {"(f32[8", "(f32[8]{1,0", "((((", "(f32[,]", "(/*"}) {
+    std::string text = Layout(cut);
+    text.resize(text.find(cut) + std::string_view(cut).size());
+    EXPECT_TRUE(EntryArraysOf(text)) << cut;
+  }
+}
+
+TEST(SplitIdsTest, APartitionedModuleTakesParts) {
+  const auto whole = *EntryArraysOf(Layout("(f32[8,10])->f32[]"));
+  EXPECT_TRUE(MayBecome(whole, *EntryArraysOf(Layout("(f32[2,10]{1,0})->f32[]"))));
+  EXPECT_TRUE(MayBecome(whole, *EntryArraysOf(Layout("(f32[8,3]{1,0})->f32[]")))) << "padded";
+  EXPECT_FALSE(MayBecome(whole, *EntryArraysOf(Layout("(f32[8,7]{1,0})->f32[]"))));
+  EXPECT_FALSE(MayBecome(whole, *EntryArraysOf(Layout("(bf16[8,10]{1,0})->f32[]"))));
+  EXPECT_FALSE(MayBecome(whole, *EntryArraysOf(Layout("(f32[8,10], f32[])->f32[]"))));
+}
+
+// XLA:TPU: 21 and 23, then 25 and 27 are two compilations; a stage that nobody knows is one too.
+TEST_F(DumpModelTest, OneCompilationUnderTwoIds) {
+  const std::string big = Layout("(f32[8])->f32[]"), small = Layout("(f32[6])->f32[]");
+  Write("module_0021.f.before_optimizations.txt", big);
+  Write("module_0021.f.execution_options.txt", "num_replicas: 1\n");
+  Write("module_0021.f.tpu_comp_env.txt", "xla_tpu_enable_x: true\n");
+  Write("module_0021.f.flagfile", "--xla_dump_to=/tmp/x\n");
+  Write("module_0023.f.after_optimizations_before_buffer_assignment.txt", big);
+  Write("module_0023.f.after_optimizations_after_buffer_assignment.txt", big);
+  Write("module_0023.f.after_optimizations.txt", big);
+  Write("module_0023.f.after_codegen.txt", big);
+  Write("module_0025.f.before_optimizations.txt", small);
+  Write("module_0027.f.after_optimizations.txt", small);
+  Write("module_0027.f.some_new_point.txt", small);
+  Write("module_0027.f.some_new_words.txt", "what nobody knows\n");
+  Write("module_0030.g.before_optimizations.txt", big);
+  Write("module_0031.g.after_optimizations.txt", small);
+  auto model = Open();
+  ASSERT_EQ(model->modules().size(), 4u);
+  const ModuleEntry &first = model->modules()[0], &second = model->modules()[1];
+  EXPECT_EQ(first.id, 21);
+  EXPECT_EQ(first.end_id, 23);
+  EXPECT_EQ(first.device, "tpu");
+  ASSERT_EQ(first.stages.size(), 5u);
+  EXPECT_EQ(first.stages[1].name, "after_optimizations_before_buffer_assignment");
+  EXPECT_EQ(first.stages[3].name, "after_optimizations");
+  EXPECT_EQ(first.stages[4].name, "after_codegen");
+  EXPECT_EQ(model->FinalStage(0), 3);
+  EXPECT_EQ(second.id, 25);
+  EXPECT_EQ(second.end_id, 27);
+  ASSERT_EQ(second.stages.size(), 3u);
+  EXPECT_EQ(second.stages[2].name, "some_new_point");
+  EXPECT_EQ(model->FinalStage(1), 1);
+  EXPECT_EQ(model->modules()[2].end_id, -1) << "other parameters";
+  EXPECT_TRUE(model->warnings().empty()) << model->warnings().front();
+}
+
+TEST_F(DumpModelTest, BeginningsThatAreAlikeAreNotGuessed) {
+  const std::string text = Layout("(f32[8])->f32[]");
+  Write("module_0001.f.before_optimizations.txt", text);
+  Write("module_0002.f.before_optimizations.txt", text);
+  Write("module_0003.f.after_optimizations.txt", text);
+  auto model = Open();
+  EXPECT_EQ(model->modules().size(), 3u);
+  ASSERT_EQ(model->warnings().size(), 1u);
+  EXPECT_NE(model->warnings()[0].find("which belong together is unknown"), std::string::npos);
 }
 
 TEST_F(DumpModelTest, AFileThatIsTheDumpIsReadOnce) {

@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 
+#include "core/dump/errors/error_table.h"
 #include "tests/base/paths.h"
 
 namespace hloscope::dump {
@@ -236,6 +237,14 @@ TEST(ExplainTest, BuffersOfAnOutOfMemoryReport) {
   EXPECT_EQ(errors[0].line, 7);
   ASSERT_EQ(errors[0].buffers.size(), 2u);
   EXPECT_EQ(errors[0].buffers[0], "4.00GiB f32[1024,1048576] fusion (op_name=\"jit(step)/dot\")");
+}
+
+// Rows are found by the first four bytes, within one line.
+TEST(ExplainTest, RowsCanBeFound) {
+  for (const ErrorRow& row : ErrorRows()) {
+    EXPECT_GE(row.pattern.first().size(), 4U) << row.text;
+    EXPECT_FALSE(row.pattern.first().contains('\n')) << row.text;
+  }
 }
 
 TEST(ExplainTest, DamagedTextsAreSurvived) {

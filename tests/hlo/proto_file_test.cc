@@ -182,6 +182,24 @@ TEST(ProtoFiles, TextProtoErrorsHaveALine) {
   EXPECT_NE(file.error().message.find("malformed text proto"), std::string::npos);
 }
 
+// DebugString() of protobuf: a mark with changing white space, before the text or in its line.
+TEST(ProtoFiles, MarksOfDebugStringsAreSkipped) {
+  constexpr std::string_view kText =
+      "name: \"m\"\ncomputations {\n  name: \"e\"\n  root_id: 1\n  instructions {\n    name: "
+      "\"p\"\n"
+      "    opcode: \"parameter\"\n    id: 1\n    shape { element_type: F32 }\n  }\n}\n";
+  for (std::string_view mark : {"goo.gle/debugproto\n", "goo.gle/debugstr \t \n\n",
+                                "goo.gle/debugonly  ", "  goo.gle/debugsomething\r\n"}) {
+    auto file = ReadTextProto(std::string(mark) + std::string(kText));
+    ASSERT_TRUE(file) << mark << file.error().ToString();
+    EXPECT_EQ(file->module->name(), "m");
+  }
+  auto broken = ReadTextProto("goo.gle/debugproto\nname: \"m\"\ncomputations {\n  name: 3\n}\n");
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().place.line, 4u) << "of the file";
+  EXPECT_FALSE(ReadTextProto("goo.gle/debugproto"));
+}
+
 TEST(ProtoFiles, OtherBytesAreNotAProto) {
   for (std::string_view text : {"", "HloModule m\n\nENTRY e {\n}\n",
                                 "\x0a\x03"

@@ -282,8 +282,12 @@ constexpr BadModule kBadModules[] = {
     {"unknown opcode", [](auto& m) { At(m, 0, 2).set_opcode("frobnicate"); },
      "computation `add`: instruction `sum`: unknown opcode `frobnicate`"},
     {"no shape", [](auto& m) { At(m, 0, 2).clear_shape(); }, "instruction `sum`: no shape"},
-    {"unknown operand", [](auto& m) { At(m, 0, 2).set_operand_ids(0, 99); },
-     "computation `add`: operand 99 is not an instruction of this computation"},
+    {"unknown operand", [](auto& m) { At(m, 0, 2).set_operand_ids(1, 99); },
+     "computation `add`: instruction `sum`: operand 1 has id 99, which no instruction of this "
+     "computation has"},
+    {"unknown control predecessor", [](auto& m) { At(m, 0, 2).add_control_predecessor_ids(98); },
+     "computation `add`: instruction `sum`: control predecessor 0 has id 98, which no instruction "
+     "of this computation has"},
     {"two of one id", [](auto& m) { At(m, 0, 1).set_id(At(m, 0, 0).id()); },
      "two instructions have id 0"},
     {"two of one name", [](auto& m) { At(m, 0, 1).set_name("x"); },

@@ -79,6 +79,19 @@ class Lint(FolderTest):
             self.assertEqual(self.findings(file.format('good')), [], rule)
             self.assertEqual(self.findings(file.format('fixed')), [], rule)
 
+    def test_the_page_has_each_rule_with_its_bounds(self):
+        with open(os.path.join(HERE, '..', '..', 'docs', 'lint.md'), encoding='utf-8') as page:
+            rows = page.read()
+        rules = [json.loads(line) for line in run('--rules', '--json').stdout.splitlines()]
+        for rule in rules:
+            self.assertIn(f"| `{rule['rule']}` | {rule['severity']} | {rule['pattern']} | {rule['fix']} |", rows)
+        patterns = {rule['rule']: rule['pattern'] for rule in rules}
+        for name, bound in (('accidental-f64', '1024 or more'), ('missed-f8', 'for a GPU'), ('upcast-reduce', '1 MiB or more'), ('copied-cache', 'a 16th')):
+            self.assertIn(bound, patterns[name])
+        module = 'HloModule m\n\nENTRY e {\n  x = f32[%d]{0} parameter(0)\n  ROOT y = f64[%d]{0} convert(x)\n}\n'
+        self.assertEqual(self.rules_of(module % (1023, 1023)), [])
+        self.assertEqual(self.rules_of(module % (1024, 1024)), ['accidental-f64'])
+
     def test_costs(self):
         def cost(rule):
             return self.findings(os.path.join(HERE, rule + '.bad.hlo'))[0]['cost_bytes']

@@ -41,6 +41,7 @@ ORDER = entry('x = f32[5] parameter(0)', 's = f32[5] sine(x)', 'i = s32[5] iota(
               't = (f32[5], s32[5]) sort(s, i), dimensions={0}, is_stable=true, to_apply=greater', 'ROOT o = s32[5] get-tuple-element(t), index=1',
               before='greater {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n'
                      '  ROOT r = pred[] compare(a, b), direction=GT\n}\n')
+FLOOR = entry('x = f32[6] parameter(0)', 'l = f32[6] log(x)', 'e = f32[6] exponential(l)', 'ROOT r = f32[6] floor(e)')
 NUMBERS = ('<f4', [4], [0.3, 1.7, 2.9, 5.1])
 MANY = ('<f4', [8, 512], [0.1 + 0.37 * (n % 11) for n in range(4096)])
 
@@ -107,6 +108,12 @@ class Planted(FolderTest):
         # Sines of 1 and of pi - 1 are a step apart. Of what is far apart another order is a fault, however near others are.
         self.check('ill_conditioned', 'first two swapped', '', ORDER, ('<f4', [5], [1.0, 2.1415927, 0.5, 0.4, 0.1]))
         self.check('code_generation', 'first two swapped', '', ORDER, ('<f4', [5], [1.0, 0.7, 0.2, 2.9415927, 0.1]))
+
+    def test_a_choice_that_roundings_inside_make_is_ill_conditioned(self):
+        # Whole numbers that inputs moved by one ULP may leave: exp(log(n)) is n or the number below it.
+        verdict = self.check('ill_conditioned', 'other side', '', FLOOR, ('<f4', [6], [3, 5, 6, 7, 11, 13]))
+        self.assertTrue(any(tried['closes'] and tried['what'].endswith('moved by one ULP, on the reference') for tried in verdict['tries']))
+        self.check('code_generation', 'one more', '', FLOOR, ('<f4', [6], [3.5, 5.5, 6.5, 7.5, 11.5, 13.5]))
 
 
 @unittest.skipUnless('xla-cpu' in ready_platforms(HLOSCOPE), 'XLA\'s CPU plugin is not installed')

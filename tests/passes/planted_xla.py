@@ -45,6 +45,8 @@ FAULTS = {
     'flushed': lambda inputs, values: [0.0 if abs(value) < 2 ** -126 else value for value in values],
     'contracted': contracted,
     'first two swapped': lambda inputs, values: [values[1], values[0], *values[2:]] if inputs else values,
+    'one more': lambda inputs, values: [value + 1 for value in values],
+    'other side': lambda inputs, values: [2 * round(x) - 1 - value for x, value in zip(inputs[0], values)] if inputs else values,
     'noise': first(lambda value: value + struct.unpack('<H', os.urandom(2))[0] + 1),
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/hlo/text/text.h"
+#include "profiler/category_times.h"
 #include "profiler/event_store_builder.h"
 #include "tests/base/paths.h"
 #include "tests/profiler/trace_fixture.h"
@@ -166,6 +167,45 @@ TEST(AttributionTest, OfADeviceTheStreamsCountAndTheHostDoesNot) {
   EXPECT_EQ(attribution->totals().attributed, 70);
   ASSERT_EQ(attribution->unattributed().size(), 1u);
   EXPECT_EQ(attribution->store().text(attribution->unattributed()[0].name), "MemcpyH2D");
+}
+
+std::shared_ptr<const hlo::Module> LibraryModule(const std::string& name, int gemms) {
+  std::string text = "HloModule " + name + "\nENTRY main {\n  p = f32[4,4] parameter(0)\n";
+  for (int k = 1; k <= gemms; ++k) {
+    text += "  gemm." + std::to_string(k) +
+            " = f32[4,4] custom-call(p, p), custom_call_target=\"__cublas$gemm\"\n";
+  }
+  text +=
+      "  sort.1 = f32[4,4] custom-call(p), custom_call_target=\"__cub$DeviceRadixSort\"\n"
+      "  ROOT loop_add = f32[4,4] add(p, p)\n}\n";
+  return hlo::ParseText(text, Limits()).module;
+}
+
+// Kernels of a command buffer name the buffer or nothing; of a library there is one call or
+// several.
+TEST(AttributionTest, ALibraryKernelIsConcludedWhereOneCallCanHaveLaunchedIt) {
+  for (int gemms : {1, 2}) {
+    Lanes lanes("/device:GPU:0", true);
+    lanes.Add(0, 10, "ampere_sgemm_128x64_nn", "command_buffer_3");
+    lanes.Add(10, 5, "loop_add", "command_buffer_3");
+    lanes.Add(15, 7, "some_kernel_of_mine");
+    const auto attribution = lanes.Attribute({{-1, "m", LibraryModule("m", gemms), {}}});
+    std::map<std::string, int64_t> expected = {{"m:loop_add", 5}};
+    if (gemms == 1) expected["m:gemm.1"] = 10;
+    EXPECT_EQ(SelfTimes(*attribution), expected) << gemms;
+    EXPECT_EQ(attribution->command_buffers().count, 2);
+    EXPECT_EQ(attribution->command_buffers().self, 15);
+    if (gemms != 1) continue;
+    EXPECT_EQ(attribution->times()[0].target.reason, AttributionReason::kOnlyCandidate);
+    EXPECT_EQ(CategoryTimes(*attribution).front().name, "custom call");
+  }
+  Lanes named("/device:GPU:0", true);
+  named.Add(0, 10, "ampere_sgemm_128x64_nn", "gemm.1");
+  named.Add(10, 10, "other_gemm_kernel");
+  const auto attribution = named.Attribute({{-1, "m", LibraryModule("m", 1), {}}});
+  EXPECT_EQ(attribution->command_buffers().count, 0);
+  EXPECT_EQ(SelfTimes(*attribution), (std::map<std::string, int64_t>{{"m:gemm.1", 10}}))
+      << "the call has its kernel";
 }
 
 TEST(AttributionTest, WhatTwoModulesHaveIsGuessedForNeither) {

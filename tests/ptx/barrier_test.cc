@@ -152,7 +152,9 @@ MapRun RunMaps(const TensorMap& map, int32_t x, int32_t y, std::vector<uint16_t>
                        {bytes_of(run.raw), {}, {}},
                        number(x),
                        number(y)};
-  auto result = Launch(*module, request);
+  LaunchOptions options;
+  options.count_traffic = true;
+  auto result = Launch(*module, request, options);
   EXPECT_TRUE(result.has_value()) << (result.has_value() ? "" : result.error().ToString());
   if (result.has_value()) run.result = *std::move(result);
   return run;
@@ -170,6 +172,7 @@ TEST(PtxBulk, BoxesAreSwizzledAndZeroOutside) {
       const MapRun run = RunMaps(MapOf(swizzle), x, y, values);
       ASSERT_FALSE(run.result.fault.has_value()) << run.result.fault->ToString();
       std::vector<uint16_t> back(400, 7);
+      uint64_t copied = 0;
       for (int row = 0; row < 8; ++row) {
         for (int i = 0; i < 32; ++i) {
           // Eight chunks of 16 bytes make a line of 128; the line's number turns their order.
@@ -184,9 +187,18 @@ TEST(PtxBulk, BoxesAreSwizzledAndZeroOutside) {
           ASSERT_EQ(run.raw[static_cast<size_t>(at / 2)], inside ? values[index] : 0)
               << x << "," << y << " row " << row << " column " << i;
           if (inside) back[index] = values[index];
+          copied += inside ? 2 : 0;
         }
       }
       EXPECT_EQ(run.back, back);
+      // Of the box what lies in the array is read and written, all of it comes to shared memory,
+      // and the kernel copies its 512 bytes from there to `raw`. The barrier has 8 bytes.
+      const Counters& counters = run.result.counters;
+      EXPECT_EQ(counters.global_read_bytes, copied);
+      EXPECT_EQ(counters.global_written_bytes, copied + 512);
+      EXPECT_EQ(counters.shared_read_bytes, copied + 512 + 2 * 8);
+      EXPECT_EQ(counters.shared_written_bytes, 512 + 2 * 8);
+      EXPECT_EQ(counters.touched_bytes, 2 * copied + 512);
     }
   }
 }

@@ -237,6 +237,7 @@ TEST(PtxClusters, BulkCopiesToOthers) {
                   8, 64, "4, 1, 1");
   ExpectResults(
       run, [](uint32_t block, uint32_t thread) { return block % 4 == 2 ? 9 : 3 * thread + 1; });
+  EXPECT_EQ(run.result.counters.global_read_bytes, 2u * 256) << "once for each of two clusters";
   const auto on = RunClusters(
       start +
       "st.shared.b32 [%r5+1024], %r20;\nfence.proxy.async.shared::cta;\n"

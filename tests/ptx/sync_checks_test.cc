@@ -185,5 +185,51 @@ TEST(PtxSyncChecks, ArrivalsOrderWhatCameBefore) {
             std::string::npos);
 }
 
+// Threads that count in one word: no barrier between the load and the store helps.
+TEST(PtxSyncChecks, AnUpdateThatIsNotAtomicIsOneFinding) {
+  const auto races = [](const std::string& value) {
+    return Whats(Check(
+        "ld.global.b32 %r4, [%rd1];\nadd.s32 %r4, %r4, 1;\nst.global.b32 [%rd1], " + value + ";",
+        96));
+  };
+  const std::string store =
+      "race: writes what a thread of another warp wrote, and line 19 is in no loop: a barrier of "
+      "all threads does not order them";
+  EXPECT_EQ(races("%r4"), store +
+                              " (so does 1 more pair of instructions: it updates what line 17 "
+                              "reads, and not atomically)\n");
+  // What it stores is not what it read: two causes.
+  EXPECT_EQ(races("%r1"),
+            "race: reads what a thread of another warp wrote, with no barrier between lines 17 and "
+            "19\n" +
+                store + "\n");
+  // In a loop a barrier may be missing.
+  EXPECT_TRUE(Whats(Check("mov.b32 %r4, 0;\nmov.b32 %r2, sh;\nloop:\nst.shared.b32 [%r2], %r1;\n"
+                          "add.s32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 2;\n@%p1 bra loop;",
+                          64))
+                  .contains("with no barrier between two executions of line"));
+}
+
+// What a kernel writes by bulk copies and wmma alone is looked at like what it stores.
+TEST(PtxSyncChecks, RacesOfWhatOnlyTilesWrite) {
+  const std::string first =
+      "shr.u32 %r5, %r1, 5;\nand.b32 %r6, %r1, 31;\nsetp.eq.u32 %p1, %r6, 0;\n"
+      "mov.b32 %r2, sh;\nmad.lo.u32 %r2, %r5, 16, %r2;\n"
+      "@%p1 st.shared.v4.b32 [%r2], {%r1, %r1, %r1, %r1};\n";
+  const std::string copy = "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd3], [%r2], 16;\n";
+  const std::string race = "race: writes what a thread of another warp wrote";
+  EXPECT_EQ(Whats(Check(first + copy, 64)).find(race), 0u) << Whats(Check(first + copy, 64));
+  EXPECT_EQ(
+      Whats(Check(first + "cvt.u64.u32 %rd9, %r5;\nmad.lo.u64 %rd3, %rd9, 16, %rd3;\n" + copy, 64)),
+      "")
+      << "each has its own bytes";
+  std::string sums = "{%r5";
+  for (int i = 1; i < 8; ++i) sums += ", %r5";
+  const std::string store =
+      "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd3], " + sums + "};\n";
+  EXPECT_EQ(Whats(Check(first + store, 64)).find(race), 0u) << Whats(Check(first + store, 64));
+  EXPECT_EQ(Whats(Check(first + store, 32)), "");
+}
+
 }  // namespace
 }  // namespace hloscope::ptx

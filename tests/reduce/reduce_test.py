@@ -5,6 +5,7 @@
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), 'app')]
-from command_tests import plugin_of
+from command_tests import plugin_of, write_npz
 from reduce_cases import CASES
 
 HLOSCOPE, FAULT_PLUGIN, NAMED = sys.argv[1], sys.argv[2], sys.argv[3:]
@@ -93,6 +94,29 @@ def check_refusals(folder, bad):
             bad.append(f'{options}: {done}')
 
 
+def check_sentences(folder, bad):
+    """The failure that is reported is that of the command, whose inputs come from the seed."""
+    module, out, inputs = (os.path.join(folder, name) for name in ('exp.hlo', 'exp.small.hlo', 'x.npz'))
+    with open(module, 'w') as f:
+        f.write('HloModule m\nENTRY e {\n  x = f32[64]{0} parameter(0)\n  y = f32[64]{0} parameter(1)\n  s = f32[64]{0} add(x, y)\n'
+                '  t = f32[64]{0} tanh(s)\n  ROOT c = f32[64]{0} cosine(t)\n}\n')
+    values = [0.37 * k - 11 for k in range(64)]
+    write_npz(inputs, {f'in{k}': ('<f4', (64,), struct.pack('<64f', *values)) for k in range(2)})
+    options = ['--platform', 'cpu', '--reference_platform', 'interpreter', '--abs_error_bound', '0', '--rel_error_bound', '0']
+    for given in ([], ['--inputs', inputs], ['--iterations', '3', '--seed', '5']):
+        done = subprocess.run([HLOSCOPE, 'reduce', module, '-o', out, '--json', *options, *given], capture_output=True, text=True)
+        report = json.loads(done.stdout)
+        if report['status'] != 'reduced':
+            bad.append(f'sentences: {done}')
+            continue
+        ran = subprocess.run(['sh', '-c', report['command'].replace('hloscope ', HLOSCOPE + ' ', 1) + ' --json'], capture_output=True, text=True)
+        found = json.loads(ran.stdout.splitlines()[-1])['outputs'][0]
+        first = found['first_mismatch']
+        text = f"differs in {found['mismatched']} of {found['elements']} element{'s' * (found['elements'] != 1)}: {first['actual']} at {first['index']}, expected {first['expected']}"
+        if text not in report['failure']['text']:
+            bad.append(f'sentences {given}: {report["failure"]["text"]}, and {report["command"]} gives {text}')
+
+
 def check_deadlines(folder, bad):
     """A script that needs too long is an error of the first try and is counted in the search; what it started goes with it."""
     module, out, script, pids = (os.path.join(folder, name) for name in ('slow.hlo', 'slow.out.hlo', 'slow.sh', 'pids'))
@@ -152,6 +176,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             check_stop(folder, bad)
             check_refusals(folder, bad)
+            check_sentences(folder, bad)
             check_deadlines(folder, bad)
     for line in bad:
         print(line)

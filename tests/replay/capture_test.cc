@@ -348,6 +348,19 @@ TEST(Platforms, SayWhatTheyCannotCapture) {
 }
 
 // The table alone knows them by name.
+TEST(Platforms, HaveTheNamesOfRunHloModule) {
+  const auto meant = [](std::string_view name) { return std::string(MeantPlatform(name)); };
+  for (const PlatformRow& row : PlatformRows()) EXPECT_EQ(meant(row.name), row.name);
+  EXPECT_EQ(meant("CPU"), PluginPlatform(Devices::kHost)->name);
+  EXPECT_EQ(meant("Host"), PluginPlatform(Devices::kHost)->name);
+  EXPECT_EQ(meant("host"), PluginPlatform(Devices::kHost)->name);
+  EXPECT_EQ(meant("CUDA"), PluginPlatform(Devices::kGpu)->name);
+  EXPECT_EQ(meant("GPU"), PluginPlatform(Devices::kGpu)->name);
+  EXPECT_EQ(meant("Interpreter"), ReferencePlatform().name);
+  EXPECT_EQ(meant("TPU"), "TPU");
+  EXPECT_EQ(meant(""), "");
+}
+
 TEST(Platforms, AreNamedNowhereElse) {
   namespace fs = std::filesystem;
   const std::string root = SourcePath();

@@ -163,10 +163,11 @@ class ReducerView : public View {
     const bool saves = ImGui::Button("Save");
     Help("save the reduced module");
     if (!saves && !opens) return;
-    const Status saved = SaveReduced(report, path_);
+    const Result<std::string> saved = SaveReduced(report, path_);
     frame.context.messages.Post(
         saved ? Severity::kNote : Severity::kError,
-        saved ? "saved " + path_ : "not saved: " + saved.error().ToString());
+        saved ? "saved " + path_ + (saved->empty() ? "" : ", its inputs to " + *saved)
+              : "not saved: " + saved.error().ToString());
     if (saved && opens) frame.context.requests.Open({path_});
   }
 

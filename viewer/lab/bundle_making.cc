@@ -81,12 +81,13 @@ Result<std::vector<std::string>> ArgumentsOf(const Packing& packing, const std::
     arguments.insert(arguments.end(), {"--verdict", path});
   }
   if (packing.reduced != nullptr) {
-    const std::string path = scratch + "/reduced.hlo";
+    const std::string path = scratch + "/reduced.hlo", inputs = scratch + "/reduced.npz";
     HLOSCOPE_ASSIGN_OR_RETURN(
-        const std::string inputs,
-        debug::WriteCandidate(packing.reduced->smallest, packing.reduced->inputs_from_seed, path));
+        const bool has_inputs,
+        debug::WriteCandidate(packing.reduced->smallest, packing.reduced->inputs_from_seed, path,
+                              inputs));
     arguments.insert(arguments.end(), {"--reduced", path});
-    if (!inputs.empty()) arguments.insert(arguments.end(), {"--reduced-inputs", inputs});
+    if (has_inputs) arguments.insert(arguments.end(), {"--reduced-inputs", inputs});
   }
   return arguments;
 }

@@ -1,7 +1,10 @@
 // Reducing in the background.
 #include "viewer/lab/reduction.h"
 
+#include <filesystem>
+
 #include "core/base/jobs.h"
+#include "core/debug/record/unused_path.h"
 #include "core/debug/reduce/write_candidate.h"
 #include "viewer/model/document.h"
 #include "viewer/model/experiment.h"
@@ -121,9 +124,12 @@ const Reduction* ReductionOn(Context& context, int32_t module) {
   return nullptr;
 }
 
-Status SaveReduced(const debug::ReduceReport& report, const std::string& path) {
-  HLOSCOPE_TRY(debug::WriteCandidate(report.smallest, report.inputs_from_seed, path));
-  return {};
+Result<std::string> SaveReduced(const debug::ReduceReport& report, const std::string& path) {
+  std::string inputs = UnusedPath(std::filesystem::path(path).replace_extension(".npz").string());
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const bool has_inputs,
+      debug::WriteCandidate(report.smallest, report.inputs_from_seed, path, inputs));
+  return has_inputs ? inputs : std::string();
 }
 
 }  // namespace hloscope::viewer

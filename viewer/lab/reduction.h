@@ -58,6 +58,6 @@ void StopReduction(Context& context, int32_t module);
 const Reduction* ReductionOn(Context& context, int32_t module);
 
 // Writes the smallest module, and its inputs next to it if they are not those of the seed.
-Status SaveReduced(const debug::ReduceReport& report, const std::string& path);
+Result<std::string> SaveReduced(const debug::ReduceReport& report, const std::string& path);
 
 }  // namespace hloscope::viewer

@@ -265,24 +265,16 @@ class Comparer {
   void ExplainAttributes(ComputationId c, InstructionId a, InstructionId b) {
     auto texts_a = AttributeTexts(a_.module, a, options_),
          texts_b = AttributeTexts(b_.module, b, options_);
+    // A default has no text, whether it is written or not.
+    for (const auto& [name, text] : texts_b) texts_a.try_emplace(name);
     for (const auto& [name, text] : texts_a) {
-      auto other = texts_b.find(name);
-      if (other == texts_b.end()) {
-        Change(c, a, b,
-               fmt::format("attribute {} removed: {}", name,
-                           ShortText(AttributeValueText(a_.module, a, name))));
-      } else if (other->second != text) {
-        Change(c, a, b,
-               fmt::format("attribute {} differs: {}", name,
-                           BecameText(AttributeValueText(a_.module, a, name),
-                                      AttributeValueText(b_.module, b, name))));
-      }
-    }
-    for (const auto& [name, text] : texts_b) {
-      if (!texts_a.contains(name))
-        Change(c, a, b,
-               fmt::format("attribute {} added: {}", name,
-                           ShortText(AttributeValueText(b_.module, b, name))));
+      if (texts_b[name] == text) continue;
+      const std::string was = AttributeValueText(a_.module, a, name);
+      const std::string is = AttributeValueText(b_.module, b, name);
+      Change(c, a, b,
+             was.empty()  ? fmt::format("attribute {} added: {}", name, ShortText(is))
+             : is.empty() ? fmt::format("attribute {} removed: {}", name, ShortText(was))
+                          : fmt::format("attribute {} differs: {}", name, BecameText(was, is)));
     }
   }
 

@@ -220,7 +220,10 @@ void TakeLogged(const LoggedTimes& logged, const std::string& log, ModuleCompile
   for (size_t k = 0; k < logged.runs.size(); ++k)
     (k < logged.runs_before_backend || !logged.passes_us ? before : after) +=
         logged.runs[k].self_us;
-  out.measured_by += (out.measured_by.empty() ? "" : ", ") + ("timer lines of " + log);
+  const bool has_timers = !logged.runs.empty() || logged.passes_us || logged.backend_us ||
+                          logged.llvm_us || logged.mlir_us;
+  out.measured_by += fmt::format("{}{} {}", out.measured_by.empty() ? "" : ", ",
+                                 has_timers ? "timer lines of" : "the whole time in", log);
   if (logged.passes_us || logged.backend_us)
     out.total_us = logged.passes_us.value_or(before) + logged.backend_us.value_or(0);
   if (!has_runs && !logged.runs.empty()) {
@@ -301,8 +304,8 @@ void FindMissing(const DumpModel& model, const ModuleCompileTime& time, CompileT
       lack("times of passes", "no pass metadata was written", "--xla_dump_module_metadata=true");
     } else {
       lack("times of passes",
-           "XLA:CPU writes no pass metadata, only timer lines to its log, which has to be in the "
-           "folder (hloscope record keeps it)",
+           "XLA:CPU writes no pass metadata, only timer lines to its log, and only with these "
+           "variables (`hloscope record` passes them on and keeps the log)",
            std::string(kLogVariables));
     }
   }

@@ -9,6 +9,7 @@
 #include "core/analysis/align/fusion_facts.h"
 #include "core/analysis/align/provenance.h"
 #include "core/analysis/compilation/fusion_replay.h"
+#include "core/analysis/compilation/logged_fusion.h"
 #include "core/base/closest_text.h"
 #include "core/base/counted.h"
 #include "core/dump/own_compilation.h"
@@ -100,8 +101,8 @@ std::unexpected<Error> NoDecisions(const DumpModel& model, int32_t module) {
   if (entry.device == "cpu")
     return UnsupportedError(
         fmt::format("{}: XLA:CPU writes no fusion decisions into its dump", entry.name),
-        "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_VMODULE=instruction_fusion=3 makes it log them; our own "
-        "compiler writes them: hloscope compile MODULE --dump DIR");
+        "with TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_VMODULE=instruction_fusion=3 `hloscope record` keeps "
+        "them in its log; our own compiler writes them: hloscope compile MODULE --dump DIR");
   return UnsupportedError(
       fmt::format("{}: the dump has no fusion decisions (*.priority_fusion_dump.txt)", entry.name),
       "XLA:GPU writes them with --xla_dump_hlo_pass_re=priority-fusion, or .* for all passes");
@@ -320,7 +321,10 @@ Result<FusionAnswer> WhyNotFused(const ModelPtr& model, int32_t module, const st
   if (dump::IsOwnCompilation(*model, module))
     return OwnNotFused(*model, module, producer, consumer);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto process, ReadProcess(*model, module));
-  if (!process) return NoDecisions(*model, module);
+  if (!process) {
+    if (auto logged = LoggedNotFused(*model, producer, consumer)) return *std::move(logged);
+    return NoDecisions(*model, module);
+  }
   return NotFusedByPriority(model, module, *process, producer, consumer);
 }
 
@@ -368,6 +372,15 @@ Result<FusionAnswer> WhyFusion(const ModelPtr& model, int32_t module, const std:
     return InputError(fmt::format("{} is not a fusion", fusion),
                       "--not-fused A B asks about two instructions");
   answer.made_by = MadeBy(provenance, last, id);
+  if (!process) {
+    auto logged = LoggedDecisionsOf(*model, fusion);
+    if (logged && !logged->because.empty()) return *std::move(logged);
+    if (logged && answer.made_by.empty()) {
+      return UnsupportedError(
+          fmt::format("no decision in the log names {}", fusion),
+          "another pass made or renamed it: --not-fused A B asks about the names before");
+    }
+  }
   if (answer.made_by.empty()) return NoDecisions(*model, module);
   answer.reason = answer.made_by == kPriorityFusion && process
                       ? "small constants were fused into one instruction, for which priority "

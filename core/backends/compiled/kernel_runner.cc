@@ -10,6 +10,7 @@
 #include "core/compile/kernel_rules.h"
 #include "core/compile/plan/written_bytes.h"
 #include "core/eval/machine/machine.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/expand/custom_calls.h"
 #include "core/hlo/fallback_reasons.h"
 
@@ -187,6 +188,13 @@ std::map<InstructionId, std::string> KernelRunner::MissingWithParts() const {
   return missing;
 }
 
+// Of its own, or as a part of a fusion.
+bool KernelRunner::HasCode(InstructionId id) const {
+  if (code_.kernels[id.index] != nullptr) return true;
+  const InstructionId caller = hlo::CallGraphOf(module_).OnlyCaller(module_[id].computation);
+  return caller.valid() && code_.kernels[caller.index] != nullptr;
+}
+
 void KernelRunner::Tell(RunStream& stream) const {
   const std::map<InstructionId, std::string> missing_code = MissingWithParts();
   std::vector<std::string> rows;
@@ -205,6 +213,10 @@ void KernelRunner::Tell(RunStream& stream) const {
         }
         const std::string_view why = compile::WhyNoKernel(module_, id);
         if (!why.empty()) return {why, "our compiler generates no code for it"};
+        if (!HasCode(id)) {
+          return {Describe(hlo::FallbackReason::kNoKernelCode),
+                  "our compiler gave up the code of the kernel that it is part of"};
+        }
         return {Describe(hlo::FallbackReason::kMissingOperand),
                 "an operand of the kernel that it is part of has no value"};
       },

@@ -40,6 +40,7 @@ class KernelRunner : public eval::CompiledKernels {
   // `rows` gets those for a bundle.
   std::vector<RunExecuted::Choice> Choices(std::vector<std::string>& rows) const;
   std::map<hlo::InstructionId, std::string> MissingWithParts() const;
+  bool HasCode(hlo::InstructionId id) const;
 
   const hlo::Module& module_;
   const ModuleCode& code_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/counted.h"
+#include "core/base/work_count.h"
 #include "core/compile/plan/written_bytes.h"
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/loop_watch.h"
@@ -123,6 +124,8 @@ Status PlanRun::Allocate() {
         break;
     }
   }
+  for (const Buffer& result : results_) results_by_address_.push_back(&result);
+  std::ranges::sort(results_by_address_, std::less<>(), &Buffer::data);
   return {};
 }
 
@@ -364,10 +367,14 @@ Result<Value> PlanRun::OwnBytes(const Value& array) {
 
 bool PlanRun::IsOurs(const std::byte* data) const {
   const auto is_in = [&](const Buffer& buffer) {
+    CountWork(1);
     return std::less_equal<>()(buffer.data(), data) &&
            std::less<>()(data, buffer.data() + buffer.size);
   };
-  return is_in(arena_) || std::ranges::any_of(results_, is_in);
+  if (is_in(arena_)) return true;
+  const auto behind =
+      std::ranges::upper_bound(results_by_address_, data, std::less<>(), &Buffer::data);
+  return behind != results_by_address_.begin() && is_in(**std::prev(behind));
 }
 
 }  // namespace hloscope::replay

@@ -124,6 +124,7 @@ class PlanRun {
   std::vector<std::byte*> addresses_;   // by buffer
   std::vector<runtime::Value> values_;  // by buffer: parameters and what hand-overs brought
   std::vector<runtime::Buffer> results_;
+  std::vector<const runtime::Buffer*> results_by_address_;
   runtime::Buffer arena_, scratch_;
   std::vector<std::byte*> pointers_;
 };

@@ -245,9 +245,9 @@ class Finder {
   std::vector<std::string> searched_;  // folders of packages
 };
 
-PluginFindings Find(const PluginSearch& search, bool only_known) {
+// `python`: the only environment that is searched; empty: all that are known.
+PluginFindings Find(const std::string& python, bool only_known) {
   Finder finder(only_known);
-  const std::string python = NamedPython(search);
   if (!python.empty()) {
     finder.AddEnvironment(ReadPythonEnvironment("--python", python));
     return std::move(finder).Finish();
@@ -269,8 +269,15 @@ std::string InstallHint(Devices devices, const PluginSearch& search) {
   if (python.empty()) return fmt::format("`{}` installs one", InstallCommand(devices));
   const std::string interpreter = IsFolder(python) ? python + "/bin/python3" : python;
   const auto known = std::ranges::find(kKnownPlugins, devices, &KnownPlugin::devices);
-  return fmt::format("`{} -m pip install --no-deps {}` installs one there", interpreter,
-                     known->distribution);
+  std::string hint = fmt::format("`{} -m pip install --no-deps {}` installs one there", interpreter,
+                                 known->distribution);
+  for (const PluginFile& other : Find("", true).plugins) {
+    if (other.devices != devices) continue;
+    const std::string folder = std::filesystem::path(interpreter).parent_path().string();
+    hint += fmt::format("; `PATH={}:$PATH` in place of --python also finds {}", folder, other.path);
+    break;
+  }
+  return hint;
 }
 
 std::string PlacesText(std::span<const SearchedPlace> places) {
@@ -290,7 +297,7 @@ std::string NamedPython(const PluginSearch& search) {
 }
 
 PluginFindings FindPlugins(const PluginSearch& search) {
-  PluginFindings findings = Find(search, false);
+  PluginFindings findings = Find(NamedPython(search), false);
   // As ResolvePlugin prefers them.
   std::ranges::stable_partition(findings.plugins, [](const PluginFile& plugin) {
     return plugin.folder.empty() || Known(plugin.path) != nullptr;
@@ -343,7 +350,7 @@ Result<PluginFile> ResolvePlugin(std::string_view platform, const PluginSearch& 
   // Most have a well-known name; the rest takes some milliseconds of reading.
   PluginFindings findings;
   for (const bool only_known : {true, false}) {
-    findings = Find(search, only_known);
+    findings = Find(NamedPython(search), only_known);
     for (PluginFile& plugin : findings.plugins) {
       if (plugin.devices == row->devices) return std::move(plugin);
     }

@@ -37,6 +37,16 @@ Value* ElementEmitter::Find(const Request& request) const {
   return nullptr;
 }
 
+void ElementEmitter::Unify(Request& request) {
+  if (!unifies_indices_ || !request.index.is_uniform() || request.index.groups.empty()) return;
+  const auto sizes = Sizes(request.id);
+  const LaneNumber offset = math_.Offset(request.index, sizes);
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(offset.base);
+  if (known != nullptr) {
+    request.index.groups = {{sizes.size(), math_.Constant(known->getSExtValue())}};
+  }
+}
+
 Value* ElementEmitter::Failed(InstructionId id) {
   has_failed_ = true;
   return llvm::Constant::getNullValue(RegisterType(b_, module_.shape(id).element_type()));
@@ -118,6 +128,7 @@ Value* ElementEmitter::Emit(InstructionId id, Index index) {
   Value* last = nullptr;
   // Gives the value if it is there or can be had at once; else begins a frame.
   const auto ask = [&](Request request) -> Value* {
+    Unify(request);
     if (Value* found = Find(request)) return found;
     if (++emitted_ > kMaxEmitted) return Failed(request.id);
     if (IsPlain(request.id)) {

@@ -44,6 +44,9 @@ class ElementEmitter {
   // Processors, which look ahead themselves, stop at the end of a page.
   void ReadAhead(int64_t elements) { ahead_ = elements; }
 
+  // From here on elements at known indices are the same value however they are reached.
+  void UnifyIndices() { unifies_indices_ = true; }
+
   // Gives the elements of arrays in its way: `load` reads the one at that place.
   using LoadHook = std::function<llvm::Value*(hlo::InstructionId id, llvm::Value* at,
                                               const std::function<llvm::Value*()>& load)>;
@@ -67,6 +70,8 @@ class ElementEmitter {
   };
 
   llvm::Value* Find(const Request& request) const;
+  // The index as the element's number in the array, where it is known.
+  void Unify(Request& request);
   // True where elements of the operands at one index each are all it takes.
   bool IsPlain(hlo::InstructionId id) const;
   std::vector<Request> OperandsOf(const Request& request);
@@ -113,6 +118,7 @@ class ElementEmitter {
   int depth_ = 0;
   int64_t ahead_ = 0;
   LoadHook load_hook_;
+  bool unifies_indices_ = false;
   bool has_failed_ = false;
 };
 

@@ -27,6 +27,7 @@ hlo::InstructionId DotOf(const Kernel& kernel);
 EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::string& name);
 
 // By what the roots are.
+EmittedKernel EmitConcatenate(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitConvolution(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitDot(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitLinearAlgebra(llvm::Module& module, const Kernel& kernel,

@@ -222,9 +222,42 @@ class LoopKernel {
   int width_ = 1;
 };
 
+// Small arrays that are taken apart and put together: each element of each value once, in
+// registers.
+EmittedKernel EmitUnrolled(llvm::Module& module, const Kernel& kernel, const std::string& name) {
+  KernelFunction function(module, kernel, name, -1);
+  IndexMath math(function.builder(), 1, 64);
+  ElementEmitter emitter(kernel.module, math, function.Arrays());
+  emitter.UnifyIndices();
+  const auto sizes = kernel.module.shape(kernel.roots[0]).dimensions();
+  const int64_t count = ProductOf(sizes);
+  std::vector<Value*> values;
+  for (const InstructionId root : kernel.roots) {
+    for (int64_t i = 0; i < count; ++i) {
+      Index index;
+      if (!sizes.empty()) index.groups.push_back({sizes.size(), math.Constant(i)});
+      values.push_back(emitter.Emit(root, std::move(index)));
+    }
+  }
+  // Results may be in the memory of operands.
+  auto value = values.begin();
+  for (size_t k = 0; k < kernel.roots.size(); ++k) {
+    const hlo::ElementType type = kernel.module.shape(kernel.roots[k]).element_type();
+    for (int64_t i = 0; i < count; ++i) {
+      function.Store(*value++, type, function.result(k), function.Int(i), 1);
+    }
+  }
+  function.Finish();
+  EmittedKernel out =
+      InGrains(name, 1, 1, count * BytesPerElement(kernel, count), kernel.roots.size());
+  out.is_complete = !emitter.has_failed();
+  return out;
+}
+
 }  // namespace
 
 EmittedKernel EmitLoop(llvm::Module& module, const Kernel& kernel, const std::string& name) {
+  if (IsUnrolled(kernel)) return EmitUnrolled(module, kernel, name);
   return LoopKernel(module, kernel, name).Emit(name);
 }
 
@@ -248,6 +281,7 @@ struct Emitters {
 constexpr hlo::OpcodeTable<Emitters> kEmitters(
     {
         {Opcode::kCholesky, {EmitLinearAlgebra, EmitGpuFactor}},
+        {Opcode::kConcatenate, {EmitConcatenate, EmitGpuLoop}},
         {Opcode::kConvolution, {EmitConvolution, EmitGpuConvolution}},
         {Opcode::kCustomCall, {EmitGpuFactor, EmitGpuFactor}},
         {Opcode::kDot, {EmitDot, EmitGpuDot}},

@@ -8,6 +8,7 @@
 
 #include "core/codegen/emit/index.h"
 #include "core/codegen/math/numbers.h"
+#include "core/compile/fusion/kernel_work.h"
 #include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::codegen {
@@ -276,6 +277,11 @@ int FullWidth(const Kernel& kernel) {
     if (count > 1) bytes = std::max(bytes, RegisterBytes(type));
   });
   return std::min(32, 64 / bytes);
+}
+
+bool IsUnrolled(const Kernel& kernel) {
+  return !kernel.is_for_gpu() &&
+         compile::IsUnrolled(kernel.module, kernel.instructions, kernel.roots, FullWidth(kernel));
 }
 
 int LanesAlong(const Kernel& kernel, int64_t size) {

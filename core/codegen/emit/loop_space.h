@@ -36,6 +36,8 @@ std::vector<LoopGroup> Grouped(std::span<const int64_t> sizes, const std::vector
 
 // Lanes of a vector of the widest elements that are not scalars, as the widest registers hold.
 int FullWidth(const Kernel& kernel);
+// Whether each element of each value is computed once, in registers, instead of in a loop.
+bool IsUnrolled(const Kernel& kernel);
 // Lanes of a vector along `size` elements: a power of two that is not more than either.
 int LanesAlong(const Kernel& kernel, int64_t size);
 // Bits of the integers that number lanes: 32 where all arrays have fewer elements.

@@ -19,7 +19,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr int kDeepest = 64;  // special elements inside each other
+constexpr int kDeepest = 256;  // special elements inside each other
 
 }  // namespace
 
@@ -94,6 +94,9 @@ Value* ElementEmitter::Where(const Condition& condition, Request request, Value*
     anywhere = anywhere == nullptr ? some : b_.CreateAnd(anywhere, some);
   }
   if (anywhere == nullptr) return Emit(request.id, std::move(request.index));
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(anywhere)) {
+    return known->isZero() ? otherwise : Emit(request.id, std::move(request.index));
+  }
   llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::Function* function = before->getParent();
   auto* inside = llvm::BasicBlock::Create(b_.getContext(), "inside", function);

@@ -32,8 +32,6 @@ constexpr double kGpuLaunch = 1'000'000, kGpuByte = 0.3, kGpuCost = 1.0 / 300;
 constexpr size_t kMaxCopies = 4;
 // A scalar that more kernels read is computed once.
 constexpr double kMaxOfScalar = 8;
-// Parts of a concatenation, each of them a branch of the code.
-constexpr size_t kMaxParts = 4;
 // Rearranging more than this is done alone, in blocks.
 constexpr double kMaxRearranged = 1e6;
 
@@ -97,12 +95,31 @@ bool FusionGraph::CanBeRoot(Position p) const {
   return !pinned_[p] && !HasTrait(opcode, hlo::kTraitNoCode) && IsKernelRoot(module_, id(p));
 }
 
-std::vector<Position> FusionGraph::KernelsOf(const Node& node) const {
-  std::vector<Position> kernels;
-  for (const Reader& reader : node.readers) kernels.push_back(reader.kernel);
-  std::ranges::sort(kernels);
-  kernels.erase(std::ranges::unique(kernels).begin(), kernels.end());
+// Small ones are unrolled.
+bool FusionGraph::HasManyParts(Position p) const {
+  constexpr double kMaxSmall = kMaxUnrolled / 4;
+  return module_[id(p)].opcode == Opcode::kConcatenate &&
+         module_.operands(id(p)).size() > kMaxPartsInLoop &&
+         (for_gpu_ || module_.operands(id(p)).size() > kMaxOperands ||
+          ElementCount(module_.shape(id(p))) > kMaxSmall);
+}
+
+std::vector<KernelReads> FusionGraph::KernelsOf(Position p) const {
+  std::vector<Reader> readers = nodes_[p].readers;
+  std::ranges::stable_sort(readers, {}, &Reader::kernel);
+  std::vector<KernelReads> kernels;
+  for (const Reader& reader : readers) {
+    if (kernels.empty() || kernels.back().kernel != reader.kernel) {
+      kernels.push_back({reader.kernel, ValueOf(p, 0, 0)});
+    }
+    ++kernels.back().value.maps;
+    kernels.back().value.count += reader.reads.count;
+  }
   return kernels;
+}
+
+KernelWork::Value FusionGraph::ValueOf(Position p, size_t maps, double count) const {
+  return {ElementCount(module_.shape(id(p))), CostOf(module_[id(p)].opcode), maps, count};
 }
 
 void FusionGraph::Decide(Position p) {
@@ -115,35 +132,41 @@ void FusionGraph::Decide(Position p) {
   const bool is_elemental = opcode != Opcode::kParameter && opcode != Opcode::kConstant &&
                             !pinned_[p] && IsElemental(module_, id(p));
   if (is_elemental && !node.readers.empty()) {
-    const std::vector<Position> kernels = KernelsOf(node);
+    const std::vector<KernelReads> kernels = KernelsOf(p);
     const Verdict verdict = Judge(p, kernels);
     for (size_t k = 0; k < std::min<size_t>(kernels.size(), 8); ++k) {
-      decisions_.push_back({id(p), id(kernels[k]), verdict.is_fused, verdict.reason});
+      decisions_.push_back({id(p), id(kernels[k].kernel), verdict.is_fused, verdict.reason});
     }
     if (verdict.is_fused) return MakeInside(p, kernels);
   }
   // Reshapes move nothing, and large transposes go in blocks.
-  const bool is_copied_better =
-      opcode == Opcode::kReshape || opcode == Opcode::kBitcast ||
-      (opcode == Opcode::kConcatenate && module_.operands(id(p)).size() > kMaxParts) ||
-      (!for_gpu_ && MovesMinorDimension(module_, id(p)) &&
-       BytesOf(module_, id(p)) > kMaxRearranged);
+  const bool is_copied_better = opcode == Opcode::kReshape || opcode == Opcode::kBitcast ||
+                                HasManyParts(p) ||
+                                (!for_gpu_ && MovesMinorDimension(module_, id(p)) &&
+                                 BytesOf(module_, id(p)) > kMaxRearranged);
   if (CanBeRoot(p) && !is_copied_better) return MakeRoot(p);
   MakeOutside(p);
 }
 
 // What forbids to compute `p` inside `kernels`, empty where nothing does.
-std::string FusionGraph::Obstacle(Position p, const std::vector<Position>& kernels) const {
+std::string FusionGraph::Obstacle(Position p, const std::vector<KernelReads>& kernels) const {
   const Node& node = nodes_[p];
   if (node.is_read_outside) return fmt::format("{} needs all of it", node.outside_user);
   const auto operands = module_.operands(id(p));
-  for (const Position kernel : kernels) {
+  for (const auto& [kernel, value] : kernels) {
     const Node& root = nodes_[kernel];
     if (root.size + 1 > kMaxInKernel) {
       return fmt::format("{} has {}", module_.name(id(kernel)), Counted(root.size, "instruction"));
     }
     if (root.operands + operands.size() > kMaxOperands + 1) {
       return fmt::format("{} reads {}", module_.name(id(kernel)), Counted(root.operands, "value"));
+    }
+    if (!for_gpu_ && !root.work.FitsUnrolled(value) && HasManyParts(p)) {
+      return fmt::format("it has {}", Counted(operands.size(), "part"));
+    }
+    if (!root.work.FitsLoop(value) && !root.work.FitsUnrolled(value)) {
+      return fmt::format("{} would compute {:.6g} elements of it, at {}", module_.name(id(kernel)),
+                         value.count, Counted(value.maps, "index", "indices"));
     }
     const std::string update = ObstacleOfUpdate(p, id(kernel));
     if (!update.empty()) return update;
@@ -169,7 +192,7 @@ std::string FusionGraph::ObstacleOfUpdate(Position p, InstructionId root) const 
   return {};
 }
 
-FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<Position>& kernels) const {
+FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<KernelReads>& kernels) const {
   const std::string obstacle = Obstacle(p, kernels);
   if (!obstacle.empty()) return {false, obstacle};
   const InstructionId self = id(p);
@@ -177,15 +200,17 @@ FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<Position>&
   const double cost = CostOf(module_[self].opcode);
   const auto users = static_cast<double>(kernels.size());
   double count = 0;
-  for (const Reader& reader : nodes_[p].readers) count += reader.reads.count;
+  for (const auto& [kernel, value] : kernels) {
+    count += nodes_[kernel].work.FitsUnrolled(value) ? value.Demanded() : value.count;
+  }
   const double again = std::max(0.0, count - elements);
-  const std::string recomputed = fmt::format("{}, {:.6g} of {:.6g} elements computed again",
-                                             Counted(kernels.size(), "user"), again, elements);
+  const std::string recomputed = fmt::format("{}, {:.6g} elements computed instead of {:.6g}",
+                                             Counted(kernels.size(), "user"), count, elements);
   if (cost == 0) return {true, "costs nothing"};
   if (elements > 1 && cost >= kExpensiveOpCost && again > 0.05 * elements)
     return {false, recomputed};
-  const auto scatters = [&](Position kernel) {
-    return module_[id(kernel)].opcode == Opcode::kScatter;
+  const auto scatters = [&](const KernelReads& reads) {
+    return module_[id(reads.kernel)].opcode == Opcode::kScatter;
   };
   if (elements > 1 && cost >= kExpensiveOpCost && std::ranges::any_of(kernels, scatters)) {
     return {false, "each thread would compute all of it"};
@@ -217,12 +242,13 @@ FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<Position>&
   return {true, fmt::format("{} moved less, {}", BytesText(std::max(0.0, saved)), recomputed)};
 }
 
-bool FusionGraph::IsRearrangedInside(Position p, const std::vector<Position>& kernels) const {
+bool FusionGraph::IsRearrangedInside(Position p, const std::vector<KernelReads>& kernels) const {
   // More instructions would not be gone through by squares.
   constexpr uint32_t kMaxOfSquares = 50;
-  return for_gpu_ && kernels.size() == 1 && nodes_[kernels[0]].size <= kMaxOfSquares &&
-         IsElemental(module_, id(kernels[0])) &&
-         ElementCount(module_.shape(id(kernels[0]))) == ElementCount(module_.shape(id(p)));
+  const Position kernel = kernels[0].kernel;
+  return for_gpu_ && kernels.size() == 1 && nodes_[kernel].size <= kMaxOfSquares &&
+         IsElemental(module_, id(kernel)) &&
+         ElementCount(module_.shape(id(kernel))) == ElementCount(module_.shape(id(p)));
 }
 
 void FusionGraph::MakeOutside(Position p) {
@@ -235,20 +261,29 @@ void FusionGraph::MakeOutside(Position p) {
 }
 
 void FusionGraph::MakeRoot(Position p) {
+  const Reads reads{.map = 0, .count = LoopCount(module_, id(p))};
   nodes_[p].role = Role::kRoot;
-  ReadOperands(p, p, {.map = 0, .count = LoopCount(module_, id(p))});
+  nodes_[p].work = KernelWork(IsElemental(module_, id(p)), for_gpu_);
+  nodes_[p].work.Add({reads.count, CostOf(module_[id(p)].opcode), 1, reads.count});
+  ReadOperands(p, p, reads);
 }
 
-void FusionGraph::MakeInside(Position p, const std::vector<Position>& kernels) {
+void FusionGraph::MakeInside(Position p, const std::vector<KernelReads>& kernels) {
   nodes_[p].role = Role::kInside;
-  for (const Position kernel : kernels) {
+  for (const auto& [kernel, value] : kernels) {
     ++nodes_[kernel].size;
     --nodes_[kernel].operands;
+    nodes_[kernel].work.Add(value);
+    if (value.maps > kMaxMaps) ReadOperands(p, kernel, ReadsOfAll(id(p), value.Demanded()));
   }
+  const auto is_unrolled = [&](const Reader& reader) {
+    return std::ranges::lower_bound(kernels, reader.kernel, {}, &KernelReads::kernel)->value.maps >
+           kMaxMaps;
+  };
   // By index: an instruction may read itself never, but its operands' lists grow.
   for (size_t k = 0; k < nodes_[p].readers.size(); ++k) {
     const Reader reader = nodes_[p].readers[k];
-    ReadOperands(p, reader.kernel, reader.reads);
+    if (!is_unrolled(reader)) ReadOperands(p, reader.kernel, reader.reads);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/compile/fusion/index_map.h"
 #include "core/compile/fusion/kernel_plan.h"
+#include "core/compile/fusion/kernel_work.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::compile {
@@ -38,6 +39,13 @@ struct Node {
   // Of kernels.
   uint32_t size = 1;      // instructions
   uint32_t operands = 0;  // values read from outside
+  KernelWork work;
+};
+
+// How a kernel reads a value.
+struct KernelReads {
+  Position kernel = 0;
+  KernelWork::Value value;
 };
 
 class FusionGraph {
@@ -69,16 +77,18 @@ class FusionGraph {
 
   void Decide(Position p);
   bool CanBeRoot(Position p) const;
+  bool HasManyParts(Position p) const;
   // Distinct kernels among the readers.
-  std::vector<Position> KernelsOf(const Node& node) const;
-  Verdict Judge(Position p, const std::vector<Position>& kernels) const;
-  std::string Obstacle(Position p, const std::vector<Position>& kernels) const;
+  std::vector<KernelReads> KernelsOf(Position p) const;
+  KernelWork::Value ValueOf(Position p, size_t maps, double count) const;
+  Verdict Judge(Position p, const std::vector<KernelReads>& kernels) const;
+  std::string Obstacle(Position p, const std::vector<KernelReads>& kernels) const;
   std::string ObstacleOfUpdate(Position p, hlo::InstructionId root) const;
   // Whether kernels of a GPU rearrange it as well as one of its own would.
-  bool IsRearrangedInside(Position p, const std::vector<Position>& kernels) const;
+  bool IsRearrangedInside(Position p, const std::vector<KernelReads>& kernels) const;
   void MakeOutside(Position p);
   void MakeRoot(Position p);
-  void MakeInside(Position p, const std::vector<Position>& kernels);
+  void MakeInside(Position p, const std::vector<KernelReads>& kernels);
   // Says that the kernel's instruction `p`, read like that, reads its operands.
   void ReadOperands(Position p, Position kernel, const Reads& reads);
   void AddReader(Position p, Position kernel, const Reads& reads);

@@ -112,6 +112,8 @@ size_t ScatterIndices(const Module& module, InstructionId id) {
 
 }  // namespace
 
+Reads ReadsOfAll(InstructionId id, double elements) { return {OwnMap(id, SIZE_MAX, 0), elements}; }
+
 double ElementCount(const Shape& shape) {
   const Shape* array = &shape;
   while (array->IsTuple() && !array->elements().empty()) array = &array->elements()[0];

@@ -19,6 +19,9 @@ struct Reads {
 Reads OperandReads(const hlo::Module& module, hlo::InstructionId id, size_t slot,
                    const Reads& reads);
 
+// Reads of a value of which an unrolled kernel computes each element once.
+Reads ReadsOfAll(hlo::InstructionId id, double elements);
+
 // How often the loop of a kernel runs that yields `id`: for each element of what is written, or of
 // what is reduced.
 double LoopCount(const hlo::Module& module, hlo::InstructionId id);

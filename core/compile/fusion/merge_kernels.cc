@@ -37,6 +37,7 @@ struct Unit {
   std::vector<Position> inputs = {};               // values read from outside, ascending
   uint32_t level = 0;
   bool is_merged_away = false;
+  KernelWork work = {};
 };
 
 class Merger {
@@ -91,6 +92,7 @@ class Merger {
       const Role role = graph_[p].role;
       if (role == Role::kRoot || role == Role::kOutside) units_[p].roots = {p};
       if (role == Role::kInside) units_[p].is_merged_away = true;
+      units_[p].work = graph_[p].work;
       Position last = static_cast<Position>(-1);
       std::vector<Position> kernels;
       for (const Reader& reader : graph_[p].readers) kernels.push_back(reader.kernel);
@@ -176,10 +178,13 @@ class Merger {
     std::erase_if(unit.members, is_root);
     unit.inputs = Union(a.inputs, b.inputs);
     std::erase_if(unit.inputs, is_root);
+    unit.work = a.work;
+    unit.work.Add(b.work);
     return unit;
   }
 
   static bool FitsLimits(const Unit& unit) {
+    if (unit.work.must_unroll() && !unit.work.FitsUnrolled()) return false;
     return unit.roots.size() + unit.members.size() <= kMaxInKernel &&
            unit.inputs.size() <= kMaxOperands && unit.roots.size() <= kMaxResults;
   }

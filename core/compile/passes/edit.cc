@@ -153,15 +153,18 @@ void Edit::Replace(InstructionId from, InstructionId to) {
   changed_ = true;
 }
 
-InstructionId Edit::Resolve(InstructionId id) const {
-  for (auto next = forward_.find(id); next != forward_.end(); next = forward_.find(id)) {
-    id = next->second;
+// What was replaced on the way leads to the last one from then on.
+InstructionId Edit::Resolve(InstructionId id) {
+  InstructionId last = id;
+  for (auto next = forward_.find(last); next != forward_.end(); next = forward_.find(last)) {
+    last = next->second;
   }
-  return id;
+  while (id != last) id = std::exchange(forward_.find(id)->second, last);
+  return last;
 }
 
 // Of what is left: instructions that stayed, what took the place of others, and what was noted.
-std::vector<hlo::Origin> Edit::Origins(const hlo::RewriteResult& rewritten) const {
+std::vector<hlo::Origin> Edit::Origins(const hlo::RewriteResult& rewritten) {
   std::vector<hlo::Origin> origins;
   origins.reserve(rewritten.module->instructions().size());
   const auto add = [&](InstructionId before, InstructionId after, OriginKind kind) {

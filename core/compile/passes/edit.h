@@ -112,8 +112,8 @@ class Edit {
   void CountNames();
   // Takes the name where it is free.
   bool TakeName(std::string_view name);
-  hlo::InstructionId Resolve(hlo::InstructionId id) const;
-  std::vector<hlo::Origin> Origins(const hlo::RewriteResult& rewritten) const;
+  hlo::InstructionId Resolve(hlo::InstructionId id);
+  std::vector<hlo::Origin> Origins(const hlo::RewriteResult& rewritten);
 
   std::shared_ptr<const hlo::Module> original_;
   hlo::Rewriter rewriter_;

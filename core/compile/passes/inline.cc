@@ -28,8 +28,10 @@ class Inliner {
         copies_(*module, hlo::ExpansionBudget::kCopies) {}
 
   Result<PassResult> Run() {
-    // Callees first: what is copied has been flattened.
+    // Callees first: what is copied several times has been flattened. What is copied once is
+    // flattened there, so that no instruction is copied at each level.
     for (const ComputationId c : calls_.callees_first()) {
+      if (IsCopiedOnce(c)) continue;
       const hlo::Computation& computation = module_[c];
       for (uint32_t k = 0; k < computation.instruction_count; ++k) {
         HLOSCOPE_TRY(Visit(InstructionId(computation.first_instruction + k)));
@@ -69,14 +71,24 @@ class Inliner {
     return &*order;
   }
 
+  // Whether the computation takes the place of its only call.
+  bool IsCopiedOnce(ComputationId c) {
+    const InstructionId caller = calls_.OnlyCaller(c);
+    return caller.valid() && CalleeOf(caller) == c && !edit_.IsPinned(caller) && MayCopy(c, true);
+  }
+
   Status Visit(InstructionId id) {
-    const ComputationId callee = CalleeOf(id);
-    if (!callee.valid() || edit_.IsPinned(id)) return {};
-    const bool is_only_call = calls_.OnlyCaller(callee).valid();
-    if (!MayCopy(callee, is_only_call)) return {};
-    HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<InstructionId>* order, OrderOf(callee));
-    if (!is_only_call && !copies_.Take(order->size())) return {};
-    Copy(id, callee, *order, is_only_call);
+    if (!edit_.IsPinned(id)) open_.push_back({id, CalleeOf(id)});
+    while (!open_.empty()) {
+      const auto [call, callee] = open_.back();
+      open_.pop_back();
+      if (!callee.valid()) continue;
+      const bool is_only_call = calls_.OnlyCaller(callee).valid();
+      if (!MayCopy(callee, is_only_call)) continue;
+      HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<InstructionId>* order, OrderOf(callee));
+      if (!is_only_call && !copies_.Take(order->size())) continue;
+      Copy(call, callee, *order, is_only_call);
+    }
     return {};
   }
 
@@ -103,6 +115,10 @@ class Inliner {
         copies[id] = rewriter.Add(rewriter.computation(call), name, rewriter.opcode(id),
                                   rewriter.shape(id), operands, attributes);
         edit_.NoteOrigin(copies[id], id, hlo::OriginKind::kCopied);
+        // A computation that is copied once was left as it was.
+        if (is_only_call && id.index < module_.instructions().size() && !edit_.IsPinned(id)) {
+          open_.push_back({copies[id], CalleeOf(id)});
+        }
       }
       if (is_only_call) edit_.NoteSameValue(id, copies[id]);
     }
@@ -116,6 +132,11 @@ class Inliner {
   hlo::ExpansionBudget copies_;  // of computations that several instructions call
   std::unordered_map<ComputationId, std::optional<std::vector<InstructionId>>> orders_;
   std::vector<uint8_t> state_;
+  struct Call {
+    InstructionId id;
+    ComputationId callee;
+  };
+  std::vector<Call> open_;  // to be inlined yet
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Rounding legalization: what XLA rounds before its last step. Reduces that round each partial
 // result get their windows as a dimension, products of narrow floats the type that they are rounded
-// to; kernels then need to know nothing of either.
+// to, factors and solutions of narrow ones the type that they are computed in; kernels then need to
+// know nothing of that.
 #include <algorithm>
 
 #include "core/compile/kernel_rules.h"
@@ -88,16 +89,42 @@ void ExpandProduct(Edit& edit, InstructionId id) {
                             PlainArray(result.element_type(), result.dimensions()), {product}));
 }
 
+// Computed in f64 and rounded once.
+void ExpandMatrices(Edit& edit, InstructionId id) {
+  const Module& module = edit.original();
+  const Shape& result = module.shape(id);
+  const ElementType type = result.element_type();
+  if (!hlo::IsFloat(type) || hlo::BitWidth(type) >= 32) return;
+  std::vector<InstructionId> operands;
+  for (size_t i = 0; i < module.operands(id).size(); ++i) {
+    const Shape& shape = module.shape(module.operands(id)[i]);
+    if (!IsWholeArray(shape) || shape.element_type() != type) return;
+    operands.push_back(edit.Add(id, "convert", Opcode::kConvert,
+                                PlainArray(ElementType::kF64, shape.dimensions()),
+                                {edit.operand(id, i)}));
+  }
+  const auto attributes = module.attributes(module[id]);
+  const InstructionId wide = edit.Add(id, ToString(module[id].opcode), module[id].opcode,
+                                      PlainArray(ElementType::kF64, result.dimensions()), operands,
+                                      {attributes.begin(), attributes.end()});
+  edit.Replace(
+      id, edit.Add(id, "convert", Opcode::kConvert, PlainArray(type, result.dimensions()), {wide}));
+}
+
 }  // namespace
 
 Result<PassResult> LegalizeRounding(const std::shared_ptr<const Module>& module, Compilation&) {
   const auto has = [&](Opcode opcode) { return HasOpcode(*module, opcode); };
-  if (!has(Opcode::kReduce) && !has(Opcode::kDot) && !has(Opcode::kRaggedDot)) return PassResult{};
+  if (!has(Opcode::kReduce) && !has(Opcode::kDot) && !has(Opcode::kRaggedDot) &&
+      !has(Opcode::kCholesky) && !has(Opcode::kTriangularSolve)) {
+    return PassResult{};
+  }
   Edit edit(module);
   edit.ForEachRunning([&](InstructionId id) {
     const Opcode opcode = (*module)[id].opcode;
     if (opcode == Opcode::kReduce) ExpandFold(edit, id);
     if (opcode == Opcode::kDot || opcode == Opcode::kRaggedDot) ExpandProduct(edit, id);
+    if (opcode == Opcode::kCholesky || opcode == Opcode::kTriangularSolve) ExpandMatrices(edit, id);
   });
   return edit.Finish();
 }

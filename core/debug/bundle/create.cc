@@ -17,6 +17,7 @@
 #include "core/debug/bundle/redact_code.h"
 #include "core/debug/bundle/redactor.h"
 #include "core/debug/bundle/report_values.h"
+#include "core/debug/bundle/spelled_secrets.h"
 #include "core/debug/run/input_source.h"
 #include "core/hlo/proto/proto.h"
 #include "core/replay/device_values.h"
@@ -212,6 +213,7 @@ class Creation {
     manifest_.instructions = static_cast<int64_t>(module.module->instructions().size());
     module_text_ = module.text;
     manifest_.notes = module.notes;
+    for (std::string& note : SpelledSecrets(*source_.module, redactor_)) Note(std::move(note));
     Add(BundlePart::kModule, module.text);
     const hlo::ModuleHeader& header = module.module->header();
     // The text does not say these, and the run depends on them.

@@ -135,6 +135,15 @@ RedactionHit FindPasswordHash(std::string_view text, size_t at) {
   return is_hash ? HitAt(text, at, 1 + name + length) : RedactionHit();
 }
 
+// Six or seven letters and digits after -p, which also takes ports and precisions: not "float32".
+bool LooksLikePassword(std::string_view word) {
+  constexpr size_t kMin = 6;
+  constexpr std::string_view kWidths[] = {"8", "16", "32", "64"};
+  return word.size() >= kMin && LooksLikeKey("xx" + std::string(word)) &&
+         std::ranges::any_of(word, IsLower) &&
+         std::ranges::none_of(kWidths, [&](auto width) { return word.ends_with(width); });
+}
+
 // `--password X`, `--hf-token "X"`, and `mysql -pX`.
 RedactionHit FindOption(std::string_view text, size_t at) {
   if (at > 0 && (IsAlphanumeric(text[at - 1]) || text[at - 1] == '-')) return {};
@@ -158,8 +167,11 @@ RedactionHit FindOption(std::string_view text, size_t at) {
                            : BareLength(text, begin);
   const std::string_view word = text.substr(begin, value);
   if (value < 3 || word.starts_with('-')) return {};
-  return kind == SecretName::kYes || LooksLikeKey(word) ? HitAt(text, begin, value)
-                                                        : RedactionHit();
+  if (is_letter && AsciiToLower(name[0]) == 'p' && LooksLikePassword(word)) {
+    return HitAt(text, begin, value);
+  }
+  return kind == SecretName::kYes || LooksLikeKeyOf(name, word) ? HitAt(text, begin, value)
+                                                                : RedactionHit();
 }
 
 // "the password is X", where X looks like a key.
@@ -190,7 +202,7 @@ RedactionHit FindNamedSecret(std::string_view text, size_t at) {
   if (AfterSeparator(text, at + length, {.after_spaces = true}) == 0) {
     const size_t begin = SkipSpaces(text, at + length);
     const size_t value = RunLength(text, begin, [](char c) { return !EndsValue(c); });
-    const bool is_key = begin > at + length && LooksLikeKey(text.substr(begin, value));
+    const bool is_key = begin > at + length && LooksLikeKeyOf(name, text.substr(begin, value));
     const std::string lower = AsciiStrToLower(name);
     const bool is_password = lower.contains("pass") || lower.contains("secret");
     // `setx API_TOKEN X`
@@ -203,7 +215,7 @@ RedactionHit FindNamedSecret(std::string_view text, size_t at) {
   const bool is_header = lower.ends_with("authorization") || lower.ends_with("cookie");
   const bool sure = kind == SecretName::kYes;
   RedactionHit hit = ValueAfter(text, at + length, {.after_spaces = sure, .is_line = is_header});
-  return sure || LooksLikeKey(text.substr(hit.begin, hit.size())) ? hit : RedactionHit();
+  return sure || LooksLikeKeyOf(name, text.substr(hit.begin, hit.size())) ? hit : RedactionHit();
 }
 
 // `wandb login X`

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/strings.h"
+#include "core/hlo/element_type.h"
 
 namespace hloscope::debug {
 namespace {
@@ -49,6 +50,13 @@ bool AnyWord(std::string_view name, Test test) {
   return false;
 }
 
+// A part of the name of a pass that has digits: a type, a version or a rank.
+bool IsTypeOrVersion(std::string_view word) {
+  if (hlo::ElementTypeFromText(word) != hlo::ElementType::kInvalid || word == "fp8") return true;
+  return word.size() == 2 &&
+         ((word[0] == 'v' && IsDigit(word[1])) || (IsDigit(word[0]) && word[1] == 'd'));
+}
+
 }  // namespace
 
 SecretName SecretNameOf(std::string_view name) {
@@ -73,6 +81,24 @@ bool LooksLikeKey(std::string_view value) {
   const auto is_letter = [](char c) { return IsUpper(c) || IsLower(c); };
   return value.size() >= kMin && std::ranges::any_of(value, IsDigit) &&
          std::ranges::any_of(value, is_letter) && value.find(' ') == std::string_view::npos;
+}
+
+bool LooksLikeKeyOf(std::string_view name, std::string_view value) {
+  return LooksLikeKey(value) && !(AsciiStrToLower(name) == "pass" && LooksLikePass(value));
+}
+
+bool LooksLikePass(std::string_view value) {
+  constexpr size_t kMinWords = 2;
+  size_t words = 0;
+  for (size_t begin = 0; begin <= value.size();) {
+    const size_t end = std::min(value.find_first_of("-_", begin), value.size());
+    const std::string_view part = value.substr(begin, end - begin);
+    const bool is_word = !part.empty() && std::ranges::all_of(part, IsLower);
+    if (!is_word && !IsTypeOrVersion(part)) return false;
+    words += is_word ? 1 : 0;
+    begin = end + 1;
+  }
+  return words >= kMinWords;
 }
 
 }  // namespace hloscope::debug

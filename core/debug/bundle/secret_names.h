@@ -29,4 +29,12 @@ bool NamesMachines(std::string_view variable);
 /// Eight or more characters without a space, letters and digits among them.
 bool LooksLikeKey(std::string_view value);
 
+/// A name as XLA gives its passes: lower-case words and types or versions, with - or _ between:
+/// `float-normalization-s4`, `cudnn-fused-convolution-rewriter-v2`.
+bool LooksLikePass(std::string_view value);
+
+/// Whether the value after `name`, which may be that of a secret, looks like a key; the name of a
+/// pass after `pass` does not.
+bool LooksLikeKeyOf(std::string_view name, std::string_view value);
+
 }  // namespace hloscope::debug

@@ -2,6 +2,9 @@
 #include "core/debug/bundle/take_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "core/debug/bundle/manifest.h"
 #include "core/debug/bundle/untrusted_request.h"
@@ -37,6 +40,38 @@ Status TakeBundledInputs(const std::string& file, bool says_how, RunSpec& reques
   request.notes.push_back(
       "the bundle does not contain the values of its inputs: others are generated (--inputs gives "
       "them; `bundle create --values all` packs them)");
+  return {};
+}
+
+Status TakeRecordedRun(const std::string& file, std::span<const std::string> given,
+                       RunSpec& request, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::OpenIfBundle(file, limits));
+  if (!bundle) return {};
+  HLOSCOPE_ASSIGN_OR_RETURN(const BundleManifest manifest, ManifestFromJson(bundle->manifest()));
+  const auto is_given = [&](std::string_view text) {
+    return std::ranges::find(given, text.substr(0, text.find_first_of(" ="))) != given.end();
+  };
+  RunSpec own = request;
+  own.limits = limits;
+  if (!is_given("--platform")) own.test.name.clear();
+  if (!is_given("--reference_platform")) own.reference.name.clear();
+  UntrustedRequest taken = RequestFromUntrusted(manifest.request, own);
+  if (!taken.refused.empty()) {
+    std::vector<std::string_view> reasons;
+    for (const RefusedField& field : taken.refused) reasons.push_back(field.reason);
+    return InputError(fmt::format("the recorded run needs {}", fmt::join(reasons, "; ")),
+                      "name the platforms with --platform and --reference_platform");
+  }
+#define RUN_OPTION(member, text, ...) \
+  if (!is_given(text)) request.member = taken.request.member;
+#include "core/debug/run/run_options.def"
+  request.test.xla_flags = taken.request.test.xla_flags;
+  request.reference.xla_flags = taken.request.reference.xla_flags;
+  if (bundle->Has(BundlePart::kExpected) && request.compare.expect.empty()) {
+    request.compare.expect = {file};
+  }
+  for (std::string& note : taken.notes) request.notes.push_back(std::move(note));
+  request.notes.push_back("run as the bundle was recorded: " + RunOptionsText(request));
   return {};
 }
 

@@ -1,6 +1,7 @@
-// What a run of a bundle's module takes from the bundle: its inputs.
+// What a run of a bundle's module takes from the bundle: its inputs, and how it was recorded.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "core/base/limits.h"
@@ -15,5 +16,11 @@ namespace hloscope::debug {
 // the manifest.
 Status TakeBundledInputs(const std::string& file, bool says_how, RunSpec& request,
                          const Limits& limits);
+
+/// Where `file` is a bundle: platforms, flags, bounds, expected results and all else that the
+/// options `given` leave open, as recorded, with a note. Of what is untrusted: see
+/// RequestFromUntrusted; input error: it refuses something.
+Status TakeRecordedRun(const std::string& file, std::span<const std::string> given,
+                       RunSpec& request, const Limits& limits);
 
 }  // namespace hloscope::debug

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/debug/recompile/recompilation.h"
+#include "core/debug/recompile/torch_graphs.h"
 
 namespace hloscope::debug {
 
@@ -35,6 +36,7 @@ struct LoggedCompilation {
 
 struct CompileLog {
   std::vector<LoggedCompilation> compilations;
+  std::vector<TorchGraph> graphs;     // of PyTorch/XLA, in the order in which they appear
   std::vector<std::string> warnings;  // lines that should tell something and could not be read
   bool found() const { return !compilations.empty() || !warnings.empty(); }
 };

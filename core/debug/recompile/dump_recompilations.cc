@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "core/base/counted.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/module_change.h"
 #include "core/dump/processes.h"
 #include "core/dump/run_record.h"
+#include "core/dump/stage_order.h"
 
 namespace hloscope::debug {
 namespace {
@@ -145,9 +147,17 @@ class Finder {
     return facts;
   }
 
+  // Whether both were read at the same point of the pipeline: others differ by what XLA did.
+  static bool AreAlike(const dump::ModuleEntry& a, const dump::ModuleEntry& b) {
+    const std::string &x = a.stages.front().name, &y = b.stages.front().name;
+    return x == y ||
+           (dump::PhaseOf(x) == dump::PhaseOf(y) && dump::PhaseOf(x) != dump::StagePhase::kPass);
+  }
+
   bool Together(const Compiled& a, const Compiled& b) const {
     const auto &x = model_.modules()[static_cast<size_t>(a.module)],
                &y = model_.modules()[static_cast<size_t>(b.module)];
+    if (!AreAlike(x, y)) return false;
     const bool other_version =
         !a.facts.version.empty() && !b.facts.version.empty() && a.facts.version != b.facts.version;
     // Folders of their own are other runs or other hosts.
@@ -197,11 +207,25 @@ class Finder {
         least = distance;
       }
       if (closest != nullptr) one.program = closest->program;
+      if (closest == nullptr) Distinguish(one, earlier);
       const LoggedCompilation* logged = Logged(m);
       const bool from_cache = logged != nullptr && logged->from_cache;
       if (closest != nullptr && !from_cache) Tell(*closest, one);
       earlier.push_back(std::move(one));
     }
+  }
+
+  // Another function of a name that is taken, as `<lambda>` is: the line where it begins is added.
+  // PyTorch/XLA's one name for all graphs is no function's.
+  void Distinguish(Compiled& one, std::span<const Compiled> earlier) const {
+    if (model_.modules()[static_cast<size_t>(one.module)].framework == "PyTorch/XLA") return;
+    const auto is_taken = [&] {
+      return std::ranges::find(earlier, one.program, &Compiled::program) != earlier.end();
+    };
+    if (!is_taken()) return;
+    const std::string name = one.program;
+    if (!one.facts.lines.empty()) one.program = name + " at " + one.facts.lines.front();
+    if (is_taken()) one.program = name + " of " + Title(one.module);
   }
 
   std::string Title(int32_t m) const {

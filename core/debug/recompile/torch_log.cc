@@ -14,33 +14,48 @@ void TorchLog::Warn(int64_t line, std::string_view what) {
 }
 
 bool TorchLog::Take(std::string_view line, int64_t number) {
-  const auto text = Behind(line, "Compilation Analysis: ");
-  if (!text || line.find("Post Compilation Analysis") != std::string_view::npos) {
-    if (open_ && line.find_first_not_of(" \r") != std::string_view::npos) End();
-    return text.has_value();
+  if (const auto size = Behind(line, "Post Compilation Analysis: ")) {
+    End();
+    TakeSize(Trimmed(*size));
+    return true;
   }
-  if (text->find("Compilation Cause") != std::string_view::npos) {
+  auto text = Behind(line, "Compilation Analysis: ");
+  const bool is_execution = !text;
+  if (is_execution) text = Behind(line, "Execution Analysis: ");
+  if (!text) {
+    if (open_ && line.find_first_not_of(" \r") != std::string_view::npos) End();
+    return false;
+  }
+  if (text->contains("Compilation Cause") || text->contains("Execution Cause")) {
     End();
     open_ = cause_next_ = true;
+    block_.is_execution = is_execution;
     block_.line = number;
     return true;
   }
   if (open_) {
     TakeText(Trimmed(*text));
-  } else if (text->find("Graph Hash: ") != std::string_view::npos) {
+  } else if (!is_execution && text->find("Graph Hash: ") != std::string_view::npos) {
     Warn(number, "the hash of a graph whose compilation does not begin in the log");
   }
   return true;
 }
 
 void TorchLog::TakeText(std::string_view text) {
+  auto count = [](std::string_view number) {
+    return static_cast<int64_t>(LeadingNumber(number).value_or(-1));
+  };
   if (cause_next_) {
     cause_next_ = false;
     block_.cause = text;
   } else if (auto hash = Behind(text, "Graph Hash: ")) {
     block_.hash = *hash;
-  } else if (auto inputs = Behind(text, "Number of Graph Inputs: ")) {
-    block_.inputs = LeadingNumber(*inputs).value_or(-1);
+  } else if (auto name = Behind(text, "Graph Name: ")) {
+    block_.name = *name;
+  } else if (text.starts_with("Number of Graph Input")) {  // "Inputs: 3", before 2024 "Input: 3"
+    block_.inputs = count(Behind(text, ": ").value_or(""));
+  } else if (text.starts_with("Number of Graph Output")) {
+    block_.outputs = count(Behind(text, ": ").value_or(""));
   } else if (text.starts_with("Python Frame Triggered Execution")) {
     frames_next_ = true;
   } else if (text.starts_with("---") || text.starts_with("===")) {
@@ -50,12 +65,52 @@ void TorchLog::TakeText(std::string_view text) {
   }
 }
 
+// "Graph input size: 1.548000 GB", of the graph that was compiled last.
+void TorchLog::TakeSize(std::string_view text) {
+  struct Size {
+    std::string_view mark, what;
+  };
+  constexpr Size kSizes[] = {{"Graph input size: ", "inputs"},
+                             {"Graph output size: ", "outputs"},
+                             {"Aliased Input size: ", "inputs that outputs overwrite"},
+                             {"Intermediate tensor size: ", "intermediate tensors"},
+                             {"Compiled program size: ", "code"}};
+  if (compiled_ == kNone) return;
+  for (const Size& size : kSizes) {
+    const auto value = Behind(text, size.mark);
+    if (!value || value->starts_with("Unknown")) continue;
+    auto& sizes = log_.graphs[compiled_].sizes;
+    if (sizes.size() < std::size(kSizes))
+      sizes.push_back(fmt::format("{} of {}", *value, size.what));
+  }
+}
+
+void TorchLog::Count(const Block& block, std::string_view function, std::string_view place) {
+  const auto known = by_hash_.try_emplace(block.hash, log_.graphs.size());
+  if (known.second) log_.graphs.emplace_back();
+  TorchGraph& graph = log_.graphs[known.first->second];
+  const bool is_first = block.is_execution ? known.second : graph.compilations == 0;
+  if (is_first) {
+    graph.hash = block.hash;
+    graph.name = block.name;
+    graph.cause = block.cause;
+    graph.function = function;
+    graph.place = place;
+    graph.inputs = block.inputs;
+    graph.outputs = block.outputs;
+    graph.line = block.line;
+  }
+  ++(block.is_execution ? graph.executions : graph.compilations);
+  if (!block.is_execution) compiled_ = known.first->second;
+}
+
 void TorchLog::End() {
   if (!open_) return;
   open_ = frames_next_ = cause_next_ = false;
   Block block = std::exchange(block_, {});
   if (block.hash.empty() || block.frames.empty()) {
-    Warn(block.line, "a compilation without its hash or its Python frames");
+    if (!block.is_execution)
+      Warn(block.line, "a compilation without its hash or its Python frames");
     return;
   }
   // The first frame that is not PyTorch/XLA's: "step (/home/me/train.py:8)".
@@ -65,11 +120,14 @@ void TorchLog::End() {
     frame = one;
     break;
   }
+  const auto place = Behind(frame, " (");
+  const std::string where = place ? std::string(Before(*place, ")")) : frame;
+  Count(block, Before(frame, " ("), where);
+  if (block.is_execution) return;
   LoggedCompilation one;
   one.framework = "PyTorch/XLA";
   one.program = "SyncTensorsGraph";
-  const auto place = Behind(frame, " (");
-  one.place = place ? std::string(Before(*place, ")")) : frame;
+  one.place = where;
   one.key = ProgramKey(one.framework, one.program);
   one.series = one.key + " " + frame;
   one.line = block.line;

@@ -22,8 +22,8 @@ _here = os.path.dirname(os.path.abspath(__file__))
 _to = os.environ.get('HLOSCOPE_PROFILE_TO')
 
 
-def _complain(what):
-    sys.stderr.write('hloscope: no profile: %r\n' % (what,))
+def _complain(what, error):
+    sys.stderr.write('hloscope: %s: %s: %s\n' % (what, type(error).__name__, error))
 
 
 _root = os.environ.get('HLOSCOPE_DUMP_TO')
@@ -91,7 +91,7 @@ def _jax(module):
         except Exception as error:
             state['on'] = False
             state['done'] = True
-            _complain(error)
+            _complain('no profile, it could not be started', error)
 
     def end():
         if state['on']:
@@ -99,7 +99,7 @@ def _jax(module):
             try:
                 module.profiler.stop_trace()
             except Exception as error:
-                _complain(error)
+                _complain('the profile could not be written', error)
 
     module.monitoring.register_event_duration_secs_listener(begin)
     atexit.register(end)
@@ -112,7 +112,7 @@ def _at_once(start, stop):
         try:
             stop()
         except Exception as error:
-            _complain(error)
+            _complain('the profile could not be written', error)
 
     atexit.register(end)
 
@@ -147,7 +147,7 @@ class _Finder(importlib.abc.MetaPathFinder):
             try:
                 hook(module)
             except Exception as error:
-                _complain(error)
+                _complain('no profile, it could not be started', error)
 
         spec.loader.exec_module = exec_module
         return spec

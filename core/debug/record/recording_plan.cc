@@ -114,6 +114,26 @@ std::string FlagsText(const std::vector<std::string>& flags) {
   return out;
 }
 
+// Whether a script of Python sets XLA_FLAGS and never reads them: what it sets takes the place of
+// the flags of the dump. `setdefault` keeps what is there.
+bool ReplacesFlags(std::string_view script) {
+  constexpr std::string_view kName = "XLA_FLAGS";
+  bool sets = false;
+  for (size_t at = script.find(kName); at != script.npos; at = script.find(kName, at + 1)) {
+    const std::string_view before = script.substr(0, at);
+    if (!before.ends_with('"') && !before.ends_with('\'')) continue;  // TF_XLA_FLAGS, a comment
+    std::string_view after = script.substr(std::min(at + kName.size() + 1, script.size()));
+    const bool is_index = after.starts_with(']');
+    after.remove_prefix(std::min(after.find_first_not_of(" ]"), after.size()));
+    const bool is_set = (is_index && after.starts_with('=') && !after.starts_with("==")) ||
+                        after.starts_with(':') ||
+                        before.substr(0, before.size() - 1).ends_with("putenv(");
+    if (!is_set) return false;
+    sets = true;
+  }
+  return sets;
+}
+
 class Planner {
  public:
   Planner(const RecordedProgram& program, const Environment& environment,
@@ -132,8 +152,7 @@ class Planner {
     AddLogs();
     Caches();
     AddHook();
-    if (program_.script.find("\"XLA_FLAGS\"") != std::string::npos ||
-        program_.script.find("'XLA_FLAGS'") != std::string::npos)
+    if (ReplacesFlags(program_.script))
       Warn(
           "the program sets XLA_FLAGS itself, which may take the flags of the dump away; fix: "
           "os.environ['XLA_FLAGS'] = os.environ.get('XLA_FLAGS', '') + ' --…'");
@@ -159,7 +178,10 @@ class Planner {
     const auto set = FlagValue(flags_, "xla_dump_to");
     std::string folder = options_.dump;
     if (folder.empty() && set) folder = *set;
-    if (set && folder != *set)
+    std::error_code unequal;
+    const bool is_same = set && (folder == *set || fs::weakly_canonical(folder, unequal) ==
+                                                       fs::weakly_canonical(*set, unequal));
+    if (set && !is_same)
       Warn(fmt::format("XLA_FLAGS dumps to {}; this run dumps to {} instead", *set, folder));
     if (set && folder == "-") {
       Warn("XLA_FLAGS dumps to standard output; this run dumps to a folder instead");

@@ -74,6 +74,12 @@ std::vector<hlo::Literal> Complete(const Candidate& candidate, const RunSpec& re
   return std::move(inputs->literals);
 }
 
+// Whether values that are wrong would be a failure.
+bool LooksForMismatch(const RunSpec& run) {
+  return !run.reference.name.empty() || !run.compare.expect.empty() || run.compare.recorded ||
+         run.compare.find || run.repeats.runs > 1;
+}
+
 // Each has values of its own: they are made up.
 bool HasDevices(const hlo::Module& module) {
   return module.header().replica_count != 1 || module.header().num_partitions != 1;
@@ -94,7 +100,13 @@ class Reduction {
     report_.smallest.module = module_;
     HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Failure> failure,
                               IsScripted() ? FirstOfScript() : FirstOfRun());
+    report_.seed = run_.inputs.seed;
     if (!failure) {
+      if (!IsScripted() && !LooksForMismatch(request_.run)) {
+        report_.notes.emplace_back(
+            "the results were compared with nothing: --reference_platform or --expect says with "
+            "what, and --find nan looks for a NaN");
+      }
       report_.status = ReduceStatus::kNotFailing;
       return {};
     }
@@ -369,12 +381,15 @@ class Reduction {
     if (!report_.inputs_from_seed) report_.smallest.arguments = Complete(search.best(), run_);
   }
 
-  bool FailsFromSeed(const Failure& failure) const {
+  // Where it does, the failure is that of these inputs.
+  bool FailsFromSeed(const Failure& failure) {
     if (std::ranges::all_of(report_.smallest.arguments, IsUnknown)) return true;
     Candidate unknown = report_.smallest;
     for (hlo::Literal& argument : unknown.arguments) argument = hlo::Literal();
-    const auto fails = TryRun(unknown, stop_);
-    return fails && IsSameFailure(failure, *fails);
+    std::optional<Failure> fails = TryRun(unknown, stop_);
+    if (!fails || !IsSameFailure(failure, *fails)) return false;
+    report_.failure = std::move(fails);
+    return true;
   }
 
   std::shared_ptr<const hlo::Module> module_;
@@ -407,7 +422,9 @@ ReduceReport ReduceModule(std::shared_ptr<const hlo::Module> module, const Reduc
                           const std::stop_token& stop) {
   const Clock::time_point start = Clock::now();
   ReduceReport report;
+  if (request.script.empty()) report.platform = request.run.test.name;
   report.reference_platform = request.run.reference.name;
+  report.notes = request.run.notes;
   Reduction reduction(std::move(module), request, report, stop);
   if (Status status = reduction.Run(); !status.has_value()) {
     report.error = std::move(status).error();

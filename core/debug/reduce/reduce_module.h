@@ -42,8 +42,10 @@ struct ReduceReport {
   bool stopped = false;  // before nothing helped any more
   Candidate smallest;
   bool inputs_from_seed = false;   // it fails on inputs made up from the seed too
+  std::string platform;            // what it ran on; empty: a script said
   std::string reference_platform;  // what results were compared with
-  std::vector<std::string> notes;
+  uint64_t seed = 0;               // of the iteration that fails
+  std::vector<std::string> notes;  // those of the run first
   std::optional<Error> error;
 };
 

@@ -2,7 +2,6 @@
 #include "core/debug/reduce/write_candidate.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include "core/base/file.h"
@@ -11,20 +10,19 @@
 
 namespace hloscope::debug {
 
-Result<std::string> WriteCandidate(const Candidate& candidate, bool inputs_from_seed,
-                                   const std::string& path) {
+Result<bool> WriteCandidate(const Candidate& candidate, bool inputs_from_seed,
+                            const std::string& path, const std::string& inputs) {
   std::string text;
   hlo::PrintText(*candidate.module, hlo::TextFormat::kHlo, text);
   HLOSCOPE_TRY(WriteFileAtomically(path, text));
   const bool are_known = std::ranges::none_of(candidate.arguments, IsUnknown);
-  if (inputs_from_seed || !are_known || candidate.arguments.empty()) return std::string();
+  if (inputs_from_seed || !are_known || candidate.arguments.empty()) return false;
   std::vector<hlo::Literal> leaves;
   for (const hlo::Literal& argument : candidate.arguments) {
     for (hlo::Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
   }
-  std::string inputs = std::filesystem::path(path).replace_extension(".npz").string();
   HLOSCOPE_TRY(dump::WriteTensors(inputs, dump::TensorNames::kInputs, leaves));
-  return inputs;
+  return true;
 }
 
 }  // namespace hloscope::debug

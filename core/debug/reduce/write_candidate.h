@@ -8,9 +8,9 @@
 
 namespace hloscope::debug {
 
-// The module as HLO text to `path` (NAME.hlo), and its inputs beside it, to NAME.npz: the path of
-// that, or empty where none is written: `inputs_from_seed`, none there are or not all are known.
-Result<std::string> WriteCandidate(const Candidate& candidate, bool inputs_from_seed,
-                                   const std::string& path);
+// The module as HLO text to `path`, and its inputs to `inputs` (.npz). False where no inputs are
+// written: `inputs_from_seed`, there are none or not all are known.
+Result<bool> WriteCandidate(const Candidate& candidate, bool inputs_from_seed,
+                            const std::string& path, const std::string& inputs);
 
 }  // namespace hloscope::debug

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "core/analysis/place/placement.h"
 #include "core/base/counted.h"
 #include "core/debug/run/capture_collector.h"
 #include "core/hlo/rewrite/module_copier.h"
@@ -73,11 +74,18 @@ class Cut {
 
   bool IsWanted(InstructionId operand, int64_t depth) const {
     const hlo::Instruction& instruction = module_[operand];
-    if (instruction.opcode == Opcode::kParameter) return false;
+    if (instruction.opcode == Opcode::kParameter || IsHostCallback(operand)) return false;
     if (is_own_ && hlo::IsManualBorder(module_, operand)) return false;
     if (instruction.opcode != Opcode::kConstant) return depth > 0;
     const auto* value = module_.Get<hlo::Literal>(instruction, hlo::AttributeKey::kConstantValue);
     return value != nullptr && !value->elided();
+  }
+
+  // Its function is in no dump: a part without it runs.
+  bool IsHostCallback(InstructionId id) const {
+    return module_[id].opcode == Opcode::kCustomCall &&
+           analysis::IsHostCallback(
+               module_.GetString(module_[id], hlo::AttributeKey::kCustomCallTarget));
   }
 
   std::vector<InstructionId> Ids(const std::vector<bool>& set) const {

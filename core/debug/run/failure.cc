@@ -161,6 +161,12 @@ std::vector<std::string_view> NamesOf(const hlo::Module* module) {
   return names;
 }
 
+bool HasInstruction(const hlo::Module* module, std::string_view name) {
+  return module != nullptr && std::ranges::any_of(module->instructions(), [&](const auto& i) {
+           return (*module)[i.name] == name;
+         });
+}
+
 // "the pjrt:FILE worker was killed …" is "worker was killed …": where a plugin lies does not
 // matter.
 std::string_view WithoutPlatform(std::string_view text) {
@@ -184,7 +190,11 @@ Failure FailureOfError(const Error& error, const hlo::Module* module) {
     if (at != first.npos && !first.contains("Check failed")) {
       first = first.substr(0, first.find(':', at));
     }
-    fingerprint = ErrorFingerprint(first, NamesOf(module));
+    // "NAME: what …": the name does not count, also where it is the opcode's.
+    const std::string_view subject = first.substr(0, first.find(": "));
+    const bool named = HasInstruction(module, subject);
+    fingerprint = (named ? "#" : "") +
+                  ErrorFingerprint(named ? first.substr(subject.size()) : first, NamesOf(module));
   } else {
     // The platform and how far it came, where a worker says so.
     const size_t at = error.message.rfind(" at ");

@@ -1,4 +1,4 @@
-// Each line of a text against the table of error texts; the first row that fits counts.
+// Each line of a text against the tables of error texts, with the evidence of the lines around.
 #include "core/dump/errors/explain.h"
 
 #include <fmt/format.h>
@@ -8,28 +8,15 @@
 #include <map>
 #include <set>
 
-#include "core/dump/errors/error_pattern.h"
+#include "core/dump/errors/error_table.h"
+#include "core/dump/errors/evidence.h"
+#include "core/dump/errors/front_end.h"
 #include "core/dump/errors/traceback.h"
 #include "core/dump/readers/line_reader.h"
 #include "core/dump/tensorflow/marking.h"
 
 namespace hloscope::dump {
 namespace {
-
-struct ErrorRow {
-  std::string_view kind;
-  ErrorPattern pattern;
-  std::string_view reason, fix;
-};
-
-const std::vector<ErrorRow>& Rows() {
-  static const std::vector<ErrorRow> rows = {
-#define ERROR_TEXT(kind, pattern, reason, fix) {kind, ErrorPattern(pattern), reason, fix},
-#include "core/dump/errors/error_texts.def"
-#undef ERROR_TEXT
-  };
-  return rows;
-}
 
 // Kinds that are worth a word where a log only informs of them: what runs somewhere else than one
 // may think, and what looks like a fault and is none.
@@ -41,7 +28,8 @@ constexpr std::string_view kNotes[] = {"xla_devices",   "no_driver",          "n
 constexpr std::string_view kWarnings[] = {
     "no_driver",       "no_gpu",         "no_gpu_build",  "missing_library",  "auto_clustering_cpu",
     "jit_compile_off", "assert_dropped", "host_fallback", "cache_unreadable", "deprecated_api",
-    "slow_folding",    "slow_compile",   "ptxas_spill"};
+    "slow_folding",    "slow_compile",   "ptxas_spill",   "ptx_feature",      "algorithm_mismatch",
+    "compiled_often",  "transfers"};
 
 template <size_t kCount>
 bool IsOneOf(std::string_view kind, const std::string_view (&kinds)[kCount]) {
@@ -90,7 +78,6 @@ std::string_view AuthorCall(std::string_view operation) {
 }
 
 constexpr int64_t kMaxMatches = 20'000;  // lines looked at closely
-constexpr size_t kMaxBuffers = 20, kMaxBufferLines = 400;
 
 // "while/Reshape_3" may well be of the operation Reshape: TensorFlow names nodes so unless told
 // otherwise.
@@ -139,12 +126,13 @@ void ExplainOperation(ExplainedError& error, std::string_view next) {
   if (types && !attributes.empty()) error.reason += fmt::format(" ({})", attributes.substr(0, 200));
 }
 
+constexpr std::string_view kFunction = "the function with jit_compile=True";
+
 // Keras compiles its own step: there is no function with jit_compile=True to keep things out of.
-void FitToKeras(std::string& fix) {
-  constexpr std::string_view kFunction = "the function with jit_compile=True";
-  const size_t at = fix.find(kFunction);
-  if (at == std::string::npos) return;
-  fix.replace(at, kFunction.size(), "the layers of the model");
+void FitToKeras(std::string& fix, std::string_view operation) {
+  fix.replace(fix.find(kFunction), kFunction.size(), "the layers of the model");
+  if (operation.starts_with("CudnnRNN"))
+    fix = "use_cudnn=False of the layer does without cuDNN's kernel";
   fix = "model.compile(jit_compile=False) runs the model without XLA; else " + fix;
 }
 
@@ -165,17 +153,24 @@ class Explainer {
 
  private:
   void Line(size_t k) {
-    for (const ErrorRow& row : Rows()) {
-      const size_t at = lines_[k].find(row.pattern.first());
-      if (at == std::string_view::npos) continue;
-      const size_t begin = static_cast<size_t>(lines_[k].data() - text_.data()) + at;
-      auto captures = row.pattern.Match(text_.substr(begin));
-      if (!captures) continue;
-      if (LevelOf(lines_[k]) == 'I' && !IsOneOf(row.kind, kNotes)) return;
-      const std::string node = Add(row, *captures, k);
-      if (row.kind == "unsupported_op") AddOthers(row, k, node);
+    auto found = FindError(text_, lines_[k]);
+    if (!found || (LevelOf(lines_[k]) == 'I' && !IsOneOf(found->row->kind, kNotes))) return;
+    if (IsHead(*found->row, k) ||
+        (k < trials_end_ && (found->row->is_general || found->row->kind == "library_failed")))
       return;
-    }
+    constexpr size_t kTrialLines = 60;  // of the errors of each algorithm, below that of all
+    if (found->row->kind == "no_algorithm") trials_end_ = k + kTrialLines;
+    const std::string node = Add(*found->row, found->captures, k);
+    if (found->row->kind == "unsupported_op") AddOthers(*found->row, k, node);
+  }
+
+  // "INVALID_ARGUMENT: E0102: RuntimeProgramInputMismatch:", "Resource exhausted: From /job:…:":
+  // the message stands on the next line and is known better.
+  bool IsHead(const ErrorRow& row, size_t k) const {
+    if (!lines_[k].ends_with(':') || k + 1 >= lines_.size()) return false;
+    if (!row.is_general && ErrorCodeText(lines_[k]).empty()) return false;
+    const auto next = FindError(text_, lines_[k + 1]);
+    return next && !next->row->is_general;
   }
 
   // TensorFlow lists all that it cannot compile in one message.
@@ -191,7 +186,7 @@ class Explainer {
   }
 
   // The node that the error is about, "" if it names none.
-  std::string Add(const ErrorRow& row, const Captures& captures, size_t k) {
+  std::string Add(const ErrorRow& row, Captures& captures, size_t k) {
     if (++matches_ > kMaxMatches) {
       ++left_out_;
       return {};
@@ -214,19 +209,31 @@ class Explainer {
     error.line = source.line;
     const bool is_definition = source.is_definition;
     error.at_line = static_cast<int32_t>(k + 1);
-    if (row.reason.empty()) {
+    std::optional<Evidence> evidence;  // of one that is only counted nothing more is read
+    if (errors_.size() < most_)
+      evidence = ReadEvidence(row.kind, {lines_, k, captures, told_}, error);
+    if (row.reason.empty() && !evidence && errors_.size() < most_) {
       ExplainOperation(error, k + 1 < lines_.size() ? lines_[k + 1] : std::string_view());
     } else {
-      error.reason = FillIn(row.reason, captures);
-      error.fix = FillIn(row.fix, captures);
+      if (!row.reason.empty()) error.reason = FillIn(row.reason, captures);
+      if (!row.fix.empty()) error.fix = FillIn(row.fix, captures);
+    }
+    if (evidence) error.reason += evidence->more;
+    if (error.node.empty()) error.node = Between(lines_[k], "current tracing scope: ", ";");
+    for (size_t n = k; n + 2 > k && n < lines_.size(); --n) {
+      if (std::string code = ErrorCodeText(lines_[n]); !code.empty()) {
+        error.reason += code;
+        break;
+      }
     }
     error.severity = SeverityOf(error.kind, LevelOf(lines_[k]), error.reason);
-    if (NamesKeras(k)) FitToKeras(error.fix);
-    if (error.kind == "out_of_memory") ReadBuffers(k, error);
+    if (error.fix.contains(kFunction) && FrontEndOf(lines_, k) == FrontEnd::kKeras)
+      FitToKeras(error.fix, error.op);
     std::string node = error.node;
-    if (IsKnown(error, is_definition)) return node;
+    if (IsKnown(error, evidence, is_definition)) return node;
     if (errors_.size() < most_) {
       if (is_definition) defined_.insert(errors_.size());
+      if (row.is_general) general_.emplace(errors_.size(), captures["what"]);
       errors_.push_back(std::move(error));
     } else {
       ++left_out_;
@@ -236,13 +243,23 @@ class Explainer {
 
   // Logs and tracebacks say the same several times, some of them without the source line.
   // `is_definition`: the line is that of a variable, which another may replace.
-  bool IsKnown(const ExplainedError& error, bool is_definition) {
-    const std::string what =
+  bool IsKnown(const ExplainedError& error, const std::optional<Evidence>& evidence,
+               bool is_definition) {
+    std::string what =
         fmt::format("{}\n{}\n{}\n{}", error.kind, error.node, error.op, error.reason);
+    if (evidence) {
+      what =
+          fmt::format("{}\n{}", error.kind, evidence->key.empty() ? error.reason : evidence->key);
+      told_.insert(evidence->key);
+    }
     auto [at, is_new] = seen_.try_emplace(what, errors_.size());
     if (is_new) return false;
     if (at->second >= errors_.size()) return true;  // one of those left out
     ExplainedError& known = errors_[at->second];
+    if (evidence) {
+      TakeBetter(known, error, evidence->is_repeat);
+      return true;
+    }
     if (known.file.empty() || (defined_.contains(at->second) && !error.file.empty())) {
       if (!is_definition) defined_.erase(at->second);
       known.file = error.file;
@@ -257,27 +274,48 @@ class Explainer {
     return false;
   }
 
-  // Whether the traceback around the line goes through Keras' own step.
-  bool NamesKeras(size_t k) const {
-    constexpr size_t kMaxLines = 60;
-    const size_t end = std::min(lines_.size(), k + kMaxLines);
-    for (size_t n = k < kMaxLines ? 0 : k - kMaxLines; n < end; ++n) {
-      if (lines_[n].contains("/keras/src/") || lines_[n].contains("__inference_one_step_on_data"))
-        return true;
+  // Of two texts of one error what the first lacks; one that was raised counts more than a warning
+  // before it.
+  static void TakeBetter(ExplainedError& known, const ExplainedError& again, bool is_repeat) {
+    const bool is_raised = again.severity > known.severity;
+    known.severity = std::max(known.severity, again.severity);
+    if (!is_repeat && (is_raised || (known.buffers.empty() && !again.buffers.empty()))) {
+      known.reason = again.reason;
+      known.fix = again.fix;
     }
-    return false;
+    if (known.buffers.empty()) known.buffers = again.buffers;
+    for (auto field : {&ExplainedError::node, &ExplainedError::op, &ExplainedError::device}) {
+      if ((known.*field).empty()) known.*field = again.*field;
+    }
+    if (known.file.empty()) {
+      known.file = again.file;
+      known.line = again.line;
+    }
   }
 
-  // What is told again with a node or a source line needs no line without.
+  // What is told again with a node or a source line needs no line without, and what a row explains
+  // needs no line that repeats the message behind a status.
   void DropVague() {
     std::set<std::string> placed;
     for (const ExplainedError& error : errors_) {
       if (!error.file.empty() || !error.node.empty()) placed.insert(error.kind);
     }
-    std::erase_if(errors_, [&](const ExplainedError& error) {
-      return error.file.empty() && error.node.empty() && error.op.empty() &&
-             error.buffers.empty() && placed.contains(error.kind);
-    });
+    std::vector<ExplainedError> kept;
+    for (size_t k = 0; k < errors_.size(); ++k) {
+      ExplainedError& error = errors_[k];
+      const bool vague = error.file.empty() && error.node.empty() && error.op.empty() &&
+                         error.buffers.empty() && placed.contains(error.kind);
+      if (!vague && !IsToldBetter(k)) kept.push_back(error);
+    }
+    errors_ = std::move(kept);
+  }
+  bool IsToldBetter(size_t k) const {
+    const auto general = general_.find(k);
+    if (general == general_.end() || general->second.empty()) return false;
+    for (size_t n = 0; n < errors_.size(); ++n) {
+      if (!general_.contains(n) && errors_[n].reason.contains(general->second)) return true;
+    }
+    return false;
   }
 
   // `[[{{node NAME}}]]` on one of the next lines.
@@ -291,40 +329,15 @@ class Explainer {
     return {};
   }
 
-  // The list that XLA puts behind an error: "Buffer 1:", "Size: 4.00GiB", "Operator: …", "XLA
-  // Label: fusion", "Shape: f32[…]".
-  void ReadBuffers(size_t k, ExplainedError& error) const {
-    std::string size, operation, label, shape;
-    auto flush = [&] {
-      if (size.empty() || error.buffers.size() >= kMaxBuffers) return;
-      std::string text = size;
-      for (const std::string& part : {shape, label}) text += part.empty() ? "" : " " + part;
-      if (!operation.empty()) text += " (" + operation + ")";
-      error.buffers.push_back(std::move(text));
-      size.clear(), operation.clear(), label.clear(), shape.clear();
-    };
-    for (size_t n = k + 1; n < lines_.size() && n < k + kMaxBufferLines; ++n) {
-      std::string_view line = Trim(lines_[n]);
-      if (line.starts_with("Traceback (most")) break;
-      if (line.starts_with("Buffer ") && line.ends_with(':')) flush();
-      if (TakeWord(line, "Size: "))
-        size = line;
-      else if (TakeWord(line, "Operator: "))
-        operation = line;
-      else if (TakeWord(line, "XLA Label: "))
-        label = line;
-      else if (TakeWord(line, "Shape: "))
-        shape = line;
-    }
-    flush();
-  }
-
   std::string_view text_;
   size_t most_;
   std::vector<std::string_view> lines_;
   std::vector<ExplainedError> errors_;
-  std::set<size_t> defined_;            // errors whose line is that of a variable
-  std::map<std::string, size_t> seen_;  // what was told, and the position of its error
+  std::set<size_t> defined_;               // errors whose line is that of a variable
+  std::map<size_t, std::string> general_;  // errors of which a status is known, and the message
+  std::map<std::string, size_t> seen_;     // what was told, and the position of its error
+  std::set<std::string> told_;             // keys of evidence
+  size_t trials_end_ = 0;                  // lines before it are of algorithms that were tried
   int64_t left_out_ = 0, matches_ = 0;
 };
 

@@ -69,7 +69,7 @@ bool IsFrameworkFile(std::string_view file) {
   for (std::string_view part :
        {"site-packages/", "dist-packages/", "lib/python3", "<frozen ", "<string>",
         "<__array_function__", "__autograph_generated_file", "site-packages\\",
-        "/tensorflow/python/", "/jax/_src/", "/torch_xla/torch_xla.py"}) {
+        "/tensorflow/python/", "/jax/_src/", "/torch_xla/"}) {
     if (file.find(part) != std::string_view::npos) return true;
   }
   return false;

@@ -11,6 +11,12 @@
 
 namespace hloscope::dump {
 
+// Of a module in a text with others: its name, and what the text says of it.
+struct ModuleOrigin {
+  std::string name;
+  std::string hash, place;  // of PyTorch/XLA: of the graph, and the user's line
+};
+
 struct FileEntry {
   std::string path;  // relative to the dump
   FileRole role = FileRole::kUnknown;
@@ -18,6 +24,7 @@ struct FileEntry {
   int64_t bytes = 0;
   int32_t module = -1, stage = -1;  // -1: of none
   int64_t modified_ns = 0;          // 0: not known
+  ModuleOrigin part;                // of a module in a text with others
 };
 
 struct Listing;

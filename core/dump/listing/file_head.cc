@@ -2,6 +2,7 @@
 #include "core/dump/listing/file_head.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -109,6 +110,8 @@ class Head {
                ? ReadRest(fd.get(), head.size(), kind)
                : ReadTail(fd.get(), kind);
   }
+
+  FileKind Read(std::string_view bytes) { return Complete(Sniff(bytes), bytes); }
 
   TextEnd end() const { return end_; }
   const std::string& problem() const { return problem_; }
@@ -276,6 +279,36 @@ Result<FileHeads> ReadHeads(const std::string& folder, Listing& listing, const L
   heads.counts.resize(options.count_stages ? count : 0);
   GiveHeads(std::move(read), listing, heads);
   for (size_t k = 0; k < count; ++k) files[k].path = std::move(listing.files[k].path);
+  return heads;
+}
+
+Result<FileHeads> ReadHeads(const Archive& archive, const std::string& path,
+                            const OpenOptions& options, std::vector<FileEntry>& files,
+                            std::vector<std::string>& warnings) {
+  const size_t count = archive.members().size();
+  FileHeads heads{std::vector<TextEnd>(count), {}};
+  heads.counts.resize(options.count_stages ? count : 0);
+  files.resize(count);
+  std::string scratch;
+  for (size_t k = 0; k < count; ++k) {
+    const Archive::Member& member = archive.members()[k];
+    if (options.stop.stop_requested())
+      return std::unexpected(Error{ErrorClass::kCancelled, "stopped", {}, {}});
+    files[k].path = member.name;
+    files[k].modified_ns = member.modified_ns;
+    const auto view = archive.Read(member, path + "/" + member.name);
+    if (!view) {
+      warnings.push_back(fmt::format("{}: {}", member.name, view.error().message));
+      continue;
+    }
+    const ListedFile listed{member.name, static_cast<int64_t>(view->bytes().size()), 0, 0, 0};
+    Head head(-1, path, listed, options.count_stages, archive.limits(), scratch);
+    files[k].bytes = listed.bytes;
+    files[k].kind = head.Read(view->bytes());
+    heads.ends[k] = head.end();
+    if (options.count_stages) heads.counts[k] = head.TakeCounts();
+    if (!head.problem().empty()) warnings.push_back(member.name + ": " + head.problem());
+  }
   return heads;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/base/zip/archive.h"
 #include "core/dump/listing/file_entry.h"
 #include "core/dump/listing/listing.h"
 #include "core/dump/listing/stage_counts.h"
@@ -26,6 +27,11 @@ struct FileHeads {
 // kUnknown and named in `warnings`. Errors: stopped; environment for a folder that cannot be
 // opened.
 Result<FileHeads> ReadHeads(const std::string& folder, Listing& listing, const Limits& limits,
+                            const OpenOptions& options, std::vector<FileEntry>& files,
+                            std::vector<std::string>& warnings);
+
+// The same for the members of an archive that is called `path`.
+Result<FileHeads> ReadHeads(const Archive& archive, const std::string& path,
                             const OpenOptions& options, std::vector<FileEntry>& files,
                             std::vector<std::string>& warnings);
 

@@ -79,9 +79,12 @@ const std::vector<Pattern>& Patterns() {
 
 // Words that begin a stage. Points of targets carry the target in front.
 bool IsPoint(std::string_view text) {
-  constexpr std::array<std::string_view, 5> kWhole = {
+  constexpr std::array<std::string_view, 8> kWhole = {
       "before_optimizations", "before_optimization", "after_spmd_partitioner",
-      "before_config_assignment", "after_optimization"};
+      "before_config_assignment", "after_optimization",
+      // XLA:TPU.
+      "after_optimizations_before_buffer_assignment", "after_optimizations_after_buffer_assignment",
+      "after_codegen"};
   if (std::ranges::find(kWhole, text) != kWhole.end()) return true;
   if (!text.ends_with("after_optimizations")) return false;
   text.remove_suffix(std::string_view("after_optimizations").size());
@@ -144,6 +147,12 @@ std::string_view ToString(FileRole role) { return RowOf(role).name; }
 bool MayHold(FileRole role, FileKind kind) {
   std::string_view kinds = RowOf(role).kinds;
   return kinds.empty() || ListHolds(kinds, ToString(kind));
+}
+
+bool IsLogName(std::string_view name) {
+  const bool log = name.ends_with(".log") || name.ends_with(".err") || name.ends_with(".out") ||
+                   name == "log.txt" || name == "stdout.txt" || name == "stderr.txt";
+  return log && name.find("mlir-passes") == std::string_view::npos;
 }
 
 std::optional<RoleMatch> MatchRole(std::string_view suffix) {

@@ -35,6 +35,9 @@ std::string_view ToString(FileRole role);
 // False where a file of that role cannot hold such content: it was swapped, cut or emptied.
 bool MayHold(FileRole role, FileKind kind);
 
+// Whether a file of that name is what a program printed.
+bool IsLogName(std::string_view name);
+
 // How a name, or the end of one, matched a pattern.
 struct RoleMatch {
   FileRole role = FileRole::kUnknown;

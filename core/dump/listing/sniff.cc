@@ -8,6 +8,7 @@
 
 #include "core/dump/readers/graph_sniff.h"
 #include "core/dump/readers/jax_export.h"
+#include "core/hlo/proto/debug_mark.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
 
@@ -56,8 +57,6 @@ constexpr Mark kFirstWords[] = {
     {"module attributes", FileKind::kStableHloText},
     {"builtin.module", FileKind::kStableHloText},
     {"func.func", FileKind::kStableHloText},
-    {"hlo_module {", FileKind::kHloTextProto},
-    {"hlo {", FileKind::kHloTextProto},
     {"[ScheduleSyncTensorsGraph]", FileKind::kTorchTensors},
     {"TensorsGraphInfo:", FileKind::kTorchTensors},
     {"{", FileKind::kJson},
@@ -90,21 +89,21 @@ FileKind SniffTextProto(std::string_view text) {
     if (line_end == std::string_view::npos) return FileKind::kText;
     text.remove_prefix(line_end + 1);
   }
-  size_t word =
-      std::min(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), text.size());
-  if (word == 0 || word == text.size()) return FileKind::kText;
-  std::string_view rest = text.substr(word);
-  if (!rest.starts_with(':') && !rest.starts_with(" {")) return FileKind::kText;
-  if (text.starts_with("xla_") && rest.starts_with(':')) return FileKind::kDebugOptions;
-  if (text.starts_with("node {") || text.starts_with("library {") ||
-      text.starts_with("versions {")) {
+  const std::string_view word = text.substr(
+      0, std::min(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), text.size()));
+  // White space here changes where protobuf prints for debugging.
+  const size_t after = text.find_first_not_of(" \t", word.size());
+  if (word.empty() || after == std::string_view::npos) return FileKind::kText;
+  const char opens = text[after];
+  if (opens != ':' && opens != '{') return FileKind::kText;
+  if (word.starts_with("xla_") && opens == ':') return FileKind::kDebugOptions;
+  if (opens == '{' && (word == "node" || word == "library" || word == "versions"))
     return FileKind::kTensorFlowGraph;
-  }
+  if (opens == '{' && (word == "hlo_module" || word == "hlo")) return FileKind::kHloTextProto;
   bool module =
       text.starts_with("name:") && (text.find("computations {") != std::string_view::npos ||
                                     text.find("entry_computation_name:") != std::string_view::npos);
-  return module || text.starts_with("computations {") ? FileKind::kHloTextProto
-                                                      : FileKind::kTextProto;
+  return module || word == "computations" ? FileKind::kHloTextProto : FileKind::kTextProto;
 }
 
 // "001: kCopy [source | …" of today, "kKernel\t, kernel = …" of earlier generations.
@@ -135,7 +134,7 @@ bool OpensAsTextProto(std::string_view text) {
     return end > 0;
   };
   if (!skip(kName)) return false;
-  skip(" ");
+  skip(" \t");
   if (!text.starts_with('{')) return false;
   text.remove_prefix(1);
   skip(" \t\r\n");
@@ -162,6 +161,7 @@ FileKind SniffText(std::string_view bytes) {
   size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos) return FileKind::kText;
   text.remove_prefix(start);
+  if (const size_t mark = DebugMarkLength(text)) return SniffTextProto(text.substr(mark));
   for (const Mark& mark : kFirstWords) {
     if (text.starts_with(mark.text)) return mark.kind;
   }

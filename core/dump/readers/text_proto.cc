@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/hlo/proto/debug_mark.h"
 #include "core/hlo/text/text_cursor.h"
 
 namespace hloscope::dump {
@@ -13,7 +14,9 @@ constexpr size_t kMaxDepth = 100;
 
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  explicit Scanner(std::string_view text) : text_(text), at_(DebugMarkLength(text)) {
+    line_ += static_cast<uint32_t>(std::ranges::count(text.substr(0, at_), '\n'));
+  }
   uint32_t line() const { return line_; }
   char Peek() {
     SkipSpace();

@@ -6,6 +6,7 @@
 
 #include "core/dump/readers/line_reader.h"
 #include "core/dump/tensorflow/graph_builder.h"
+#include "core/hlo/proto/debug_mark.h"
 
 namespace hloscope::dump {
 namespace {
@@ -22,6 +23,7 @@ class TextReader {
   TextReader(const Limits& limits, GraphBuilder& builder) : limits_(limits), builder_(builder) {}
 
   Status Read(std::string_view text) {
+    text.remove_prefix(DebugMarkLength(text));
     LineReader lines(text);
     std::string_view line;
     bool known = false;

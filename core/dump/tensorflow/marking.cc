@@ -67,7 +67,7 @@ class Marking {
         candidates_.push_back(n);
       }
     }
-    for (auto& [n, verdict] : WhyUnmerged(graph_, edges_, candidates_))
+    for (auto& [n, verdict] : WhyUnmerged(graph_, edges_, candidates_).verdicts)
       SetVerdict(At(n), std::move(verdict));
     const Functions whole = WholeFunctions();
     for (const TensorFlowFunction& function : graph_.functions) {

@@ -9,17 +9,19 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <tuple>
 
 #include "core/base/counted.h"
 #include "core/dump/tensorflow/joint_devices.h"
+#include "core/dump/tensorflow/paths_around.h"
 
 namespace hloscope::dump {
 namespace {
 
 using enum OutsideReason;
 
-constexpr int64_t kMaxSteps = 20'000'000;  // over all searches for a way
 constexpr size_t kMaxNames = 6;
 
 struct Cluster {
@@ -28,6 +30,16 @@ struct Cluster {
   std::set<std::string_view> scopes;
   bool plain = true;    // no resources, functions or conditions, whose rules go by all members
   std::string foreign;  // a producer on a device that the cluster may not have; empty: none
+};
+
+// Candidates joined by edges.
+struct Island {
+  size_t size = 0;
+  std::vector<int32_t> kinds;  // a member of each device and scope
+  bool plain = true;           // as of a cluster
+  size_t counted = 0;          // members that count towards the smallest size of a cluster
+  std::string names;           // of the first of these
+  std::map<const Cluster*, bool> only_size;  // whether nothing but its size keeps it from one
 };
 
 class Unmerged {
@@ -48,11 +60,17 @@ class Unmerged {
     }
     first_open_ = count_;
     FindConditions();
-    for (Cluster& cluster : clusters_) Describe(cluster);
+    std::vector<std::span<const int32_t>> members;
+    for (Cluster& cluster : clusters_) {
+      Describe(cluster);
+      members.emplace_back(cluster.members);
+      largest_ = std::max(largest_, cluster.members.size());
+    }
+    paths_.emplace(edges_, group_, std::move(members));
   }
 
-  std::vector<std::pair<int32_t, OutsideVerdict>> Run() {
-    std::vector<std::pair<int32_t, OutsideVerdict>> verdicts;
+  UnmergedVerdicts Run() {
+    UnmergedVerdicts result;
     for (int32_t n : candidates_) {
       if (Group(n) == kOpen) Spread(n);
     }
@@ -65,22 +83,24 @@ class Unmerged {
         if (!any) any = verdict;
         own.emplace(n, *std::move(verdict));
       }
+      Island island = DescribeIsland(members);
       for (int32_t n : members) {
         auto at = own.find(n);
         if (at != own.end())
-          verdicts.emplace_back(n, at->second);
+          result.verdicts.emplace_back(n, at->second);
         else if (any)
-          verdicts.emplace_back(n, *any);
-        else if (steps_ > kMaxSteps)
-          verdicts.emplace_back(
+          result.verdicts.emplace_back(n, *any);
+        else if (paths_->exhausted())
+          result.verdicts.emplace_back(
               n, OutsideVerdict{kUnknown, "the graph is too large to search all other paths"});
-        else if (auto full = FullNeighbour(n, members))
-          verdicts.emplace_back(n, *std::move(full));
+        else if (auto full = FullNeighbour(n, island))
+          result.verdicts.emplace_back(n, *std::move(full));
         else
-          verdicts.emplace_back(n, TooSmall(n, members));
+          result.verdicts.emplace_back(n, TooSmall(n, island));
       }
     }
-    return verdicts;
+    result.steps = steps_ + paths_->steps();
+    return result;
   }
 
  private:
@@ -89,7 +109,7 @@ class Unmerged {
   const TensorFlowNode& At(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
   int32_t Group(int32_t n) const { return group_[static_cast<size_t>(n)]; }
 
-  void Describe(Cluster& cluster) const {
+  void Describe(Cluster& cluster) {
     for (int32_t n : cluster.members) {
       const TensorFlowNode& node = At(n);
       cluster.devices.Add(node);
@@ -99,6 +119,23 @@ class Unmerged {
     for (int32_t n : cluster.members) {
       if (cluster.foreign.empty()) cluster.foreign = ForeignProducer(n, cluster.devices);
     }
+  }
+  Island DescribeIsland(const std::vector<int32_t>& members) {
+    Island island;
+    island.size = members.size();
+    std::set<std::tuple<std::string_view, bool, std::string_view>> kinds;
+    for (int32_t n : members) {
+      ++steps_;
+      const TensorFlowNode& node = At(n);
+      island.plain &= IsPlain(n);
+      if (kinds.emplace(node.device, UsesResource(node), node.scope).second)
+        island.kinds.push_back(n);
+      if (node.op == "Const" || node.op == "Identity") continue;
+      if (island.counted < kMaxNames) island.names += (island.counted == 0 ? "" : ", ") + node.name;
+      ++island.counted;
+    }
+    if (island.counted > kMaxNames) island.names += ", …";
+    return island;
   }
   bool IsPlain(int32_t n) const {
     return !UsesResource(At(n)) && At(n).functions.empty() &&
@@ -116,8 +153,14 @@ class Unmerged {
     own.Add(At(n));
     return own;
   }
-  std::string ForeignProducer(int32_t n, const DeviceSet& devices) const {
+  const std::string& ForeignOf(int32_t n) {
+    auto [known, is_new] = foreign_.try_emplace(n);
+    if (is_new) known->second = ForeignProducer(n, DevicesOf(n));
+    return known->second;
+  }
+  std::string ForeignProducer(int32_t n, const DeviceSet& devices) {
     for (const GraphEdge& edge : edges_.inputs(n)) {
+      ++steps_;
       if (edge.node < 0 || Group(edge.node) == kNone) continue;
       DeviceSet theirs;
       theirs.Add(At(edge.node));
@@ -145,16 +188,9 @@ class Unmerged {
     ++count_;
   }
 
-  OutsideVerdict TooSmall(int32_t n, const std::vector<int32_t>& members) const {
-    std::string names;
-    size_t size = 0;
-    for (int32_t m : members) {
-      if (At(m).op == "Const" || At(m).op == "Identity") continue;
-      if (size < kMaxNames) names += (size == 0 ? "" : ", ") + At(m).name;
-      ++size;
-    }
-    if (size > kMaxNames) names += ", …";
-    if (size > 0) return {kTooSmall, fmt::format("{} that count: {}", size, names)};
+  OutsideVerdict TooSmall(int32_t n, const Island& island) const {
+    if (island.counted > 0)
+      return {kTooSmall, fmt::format("{} that count: {}", island.counted, island.names)};
     for (const GraphEdge& user : edges_.users(n)) {
       if (Group(user.node) == kNone)
         return {kTooSmall, fmt::format("feeds only {} ({}), which is outside", At(user.node).name,
@@ -177,48 +213,41 @@ class Unmerged {
   }
 
   std::optional<OutsideVerdict> Against(int32_t from, int32_t to) {
+    ++steps_;
     const TensorFlowNode &a = At(from), &b = At(to);
     const std::string edge = fmt::format("{} -> {}", a.name, b.name);
     if (conditions_[static_cast<size_t>(from)] != conditions_[static_cast<size_t>(to)])
       return OutsideVerdict{
           kDeadness, fmt::format("{}: {} and {}", edge, ConditionText(from), ConditionText(to))};
-    const DeviceSet devices = DevicesOf(to);
-    if (!MayJoin(DevicesOf(from), devices))
+    if (!MayJoin(DevicesOf(from), DevicesOf(to)))
       return OutsideVerdict{kDevices, fmt::format("{}: {} and {}", edge, a.device, b.device)};
     if (a.scope != b.scope && !a.scope.empty() && !b.scope.empty())
       return OutsideVerdict{kScope, fmt::format("{}: {} and {}", edge, a.scope, b.scope)};
     const Cluster* cluster = ClusterOf(to);
-    if (const std::string foreign = cluster ? cluster->foreign : ForeignProducer(to, devices);
-        !foreign.empty())
+    if (const std::string& foreign = cluster ? cluster->foreign : ForeignOf(to); !foreign.empty())
       return OutsideVerdict{kCrossDevice, fmt::format("{}, which waits for {}", edge, foreign)};
-    if (auto way = WayAround(from, to))
-      return OutsideVerdict{kCycle, fmt::format("{}, and also by {}", edge, *way)};
+    if (auto path = PathAround(from, to))
+      return OutsideVerdict{kCycle, fmt::format("{}, and also by {}", edge, *path)};
     if (Group(from) != Group(to) && IsOfVariable(a) && IsOfVariable(b))
       return OutsideVerdict{kResourceOrder, edge};
     return std::nullopt;
   }
 
-  // A cluster beside the node that nothing but its size keeps it from.
-  std::optional<OutsideVerdict> FullNeighbour(int32_t n, const std::vector<int32_t>& island) {
-    if (!std::ranges::all_of(island, [&](int32_t m) { return IsPlain(m); })) return std::nullopt;
-    size_t largest = 0;
-    for (const Cluster& cluster : clusters_) largest = std::max(largest, cluster.members.size());
+  // A cluster next to the node that nothing but its size keeps it from.
+  std::optional<OutsideVerdict> FullNeighbour(int32_t n, Island& island) {
+    if (!island.plain) return std::nullopt;
     auto full = [&](int32_t from, int32_t to, int32_t other) -> std::optional<OutsideVerdict> {
+      ++steps_;
       const Cluster* cluster = ClusterOf(other);
-      if (cluster == nullptr || !cluster->plain) return std::nullopt;
-      if (cluster->members.size() + island.size() <= largest) return std::nullopt;
-      const bool fits = std::ranges::all_of(island, [&](int32_t m) {
-        return MayJoin(DevicesOf(m), cluster->devices) &&
-               (At(m).scope.empty() || cluster->scopes.empty() ||
-                cluster->scopes.contains(At(m).scope));
-      });
-      if (!fits || WayAround(from, to, true) || WayAround(to, from, true) || steps_ > kMaxSteps)
-        return std::nullopt;
+      if (cluster == nullptr) return std::nullopt;
+      auto [known, is_new] = island.only_size.try_emplace(cluster, false);
+      if (is_new) known->second = OnlySizeIsAgainst(island, *cluster, from, to);
+      if (!known->second) return std::nullopt;
       return OutsideVerdict{kMaxSize,
                             fmt::format("{} -> {}: nothing but size speaks against it, {} has {}, "
                                         "the largest cluster {}",
                                         At(from).name, At(to).name, At(other).cluster,
-                                        Counted(cluster->members.size(), "node"), largest)};
+                                        Counted(cluster->members.size(), "node"), largest_)};
     };
     for (const GraphEdge& edge : edges_.inputs(n)) {
       if (edge.node < 0) continue;
@@ -229,66 +258,37 @@ class Unmerged {
     }
     return std::nullopt;
   }
+  bool OnlySizeIsAgainst(const Island& island, const Cluster& cluster, int32_t from, int32_t to) {
+    if (!cluster.plain || cluster.members.size() + island.size <= largest_) return false;
+    const bool fits = std::ranges::all_of(island.kinds, [&](int32_t m) {
+      ++steps_;
+      return MayJoin(DevicesOf(m), cluster.devices) &&
+             (At(m).scope.empty() || cluster.scopes.empty() ||
+              cluster.scopes.contains(At(m).scope));
+    });
+    return fits && !PathAround(from, to, true) && !PathAround(to, from, true) &&
+           !paths_->exhausted();
+  }
 
   static bool IsOfVariable(const TensorFlowNode& node) {
     return node.op.ends_with("VariableOp") || node.op.starts_with("Resource");
   }
 
-  // A way from the node to the other that leaves their groups.
-  std::optional<std::string> WayAround(int32_t from, int32_t to, bool whole_islands = false) {
-    const int32_t a = Group(from), b = Group(to);
-    std::map<int32_t, int32_t> before;
-    std::vector<int32_t> work;
-    // A group that is one island may yet be cut in two, so only the very node starts, unless all
-    // of it is asked for.
-    auto visit = [&](int32_t node, int32_t last) {
-      if (!before.try_emplace(node, last).second) return;
-      work.push_back(node);
-      const Cluster* cluster = ClusterOf(node);
-      if (cluster == nullptr) return;
-      // What goes into a cluster waits for all that comes out of it.
-      for (int32_t member : cluster->members) {
-        if (before.try_emplace(member, node).second) work.push_back(member);
-      }
+  // Another path from the one to the other that leaves their groups. An island may yet be cut in
+  // two, so only the very node of it counts, unless all of it is asked for.
+  std::optional<std::string> PathAround(int32_t from, int32_t to, bool whole_islands = false) {
+    auto end = [&](const int32_t& n) {
+      const int32_t group = Group(n);
+      if (group < first_open_) return PathEnd{group, clusters_[static_cast<size_t>(group)].members};
+      if (!whole_islands) return PathEnd{group, {&n, 1}};
+      return PathEnd{group, islands_[static_cast<size_t>(group - first_open_)]};
     };
-    auto starts = [&](int32_t n) {
-      for (const GraphEdge& user : edges_.users(n)) {
-        const int32_t g = Group(user.node);
-        if (g != a && g != b) visit(user.node, n);
-      }
-    };
-    if (a >= first_open_ && !whole_islands) {
-      starts(from);
-    } else {
-      for (int32_t n : edges_.main()) {
-        if (Group(n) == a) starts(n);
-        if (++steps_ > kMaxSteps) return std::nullopt;
-      }
-    }
-    for (size_t k = 0; k < work.size(); ++k) {
-      for (const GraphEdge& user : edges_.users(work[k])) {
-        if (++steps_ > kMaxSteps) return std::nullopt;
-        const bool arrived =
-            b >= first_open_ && !whole_islands ? user.node == to : Group(user.node) == b;
-        if (arrived) return WayText(before, work[k]);
-        const int32_t g = Group(user.node);
-        if (g != a && g != b) visit(user.node, work[k]);
-      }
-    }
-    return std::nullopt;
-  }
-
-  std::string WayText(const std::map<int32_t, int32_t>& before, int32_t last) const {
-    std::vector<std::string_view> names;
-    for (auto at = before.find(last); at != before.end(); at = before.find(at->second))
-      names.push_back(At(at->first).name);
-    std::ranges::reverse(names);
+    const std::vector<int32_t> path = paths_->Find(group_, end(from), end(to));
+    if (path.empty()) return std::nullopt;
     std::string text;
-    for (size_t k = 0; k < names.size() && k < kMaxNames; ++k) {
-      if (k > 0) text += " -> ";
-      text += names[k];
-    }
-    return names.size() > kMaxNames ? text + " -> …" : text;
+    for (size_t k = 0; k < path.size() && k < kMaxNames; ++k)
+      text += (k > 0 ? " -> " : "") + At(path[k]).name;
+    return path.size() > kMaxNames ? text + " -> …" : text;
   }
 
   // Which outputs of Switch a node lives on, in the order of execution; loops count once.
@@ -337,14 +337,17 @@ class Unmerged {
   std::vector<int32_t> group_;  // by node: clusters, then islands of candidates
   std::vector<std::vector<int32_t>> islands_;
   std::vector<std::set<std::string>> conditions_;
+  std::map<int32_t, std::string> foreign_;  // of nodes that are in no cluster
+  std::optional<PathsAround> paths_;
+  size_t largest_ = 0;  // cluster
   int32_t count_ = 0, first_open_ = 0;
-  int64_t steps_ = 0;
+  int64_t steps_ = 0;  // members and edges looked at, in addition to those of paths
 };
 
 }  // namespace
 
-std::vector<std::pair<int32_t, OutsideVerdict>> WhyUnmerged(
-    const TensorFlowGraph& graph, const GraphEdges& edges, const std::vector<int32_t>& candidates) {
+UnmergedVerdicts WhyUnmerged(const TensorFlowGraph& graph, const GraphEdges& edges,
+                             const std::vector<int32_t>& candidates) {
   if (candidates.empty()) return {};
   return Unmerged(graph, edges, candidates).Run();
 }

@@ -10,10 +10,14 @@
 
 namespace hloscope::dump {
 
+struct UnmergedVerdicts {
+  std::vector<std::pair<int32_t, OutsideVerdict>> verdicts;
+  int64_t steps = 0;  // nodes and edges looked at
+};
+
 // A verdict for each of `candidates`, nodes of the main graph that are in no cluster although
 // nothing forbids it.
-std::vector<std::pair<int32_t, OutsideVerdict>> WhyUnmerged(const TensorFlowGraph& graph,
-                                                            const GraphEdges& edges,
-                                                            const std::vector<int32_t>& candidates);
+UnmergedVerdicts WhyUnmerged(const TensorFlowGraph& graph, const GraphEdges& edges,
+                             const std::vector<int32_t>& candidates);
 
 }  // namespace hloscope::dump

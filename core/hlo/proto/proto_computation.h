@@ -38,7 +38,11 @@ class ComputationReader {
 
  private:
   Status Resolve(const std::vector<int64_t>& ids, std::vector<uint32_t>& positions,
-                 std::string_view what);
+                 ReadInstruction::Range ReadInstruction::* of, std::string_view what);
+  // The error of the instruction that names `id` at position `at` of all of that kind.
+  std::unexpected<Error> Dangling(int64_t id, size_t at,
+                                  ReadInstruction::Range ReadInstruction::* of,
+                                  std::string_view what) const;
   Status OrderBySchedule(const std::vector<int64_t>& schedule);
   Status OrderByIds();
   bool IsOrdered() const;  // every operand before its users, by place_

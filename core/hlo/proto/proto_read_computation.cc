@@ -72,8 +72,9 @@ Status ComputationReader::Finish(InstructionBatch& batch, int64_t root_id,
                                  StringId thread) {
   batch_ = &batch;
   HLOSCOPE_TRY(index_.Build(batch.instructions));
-  HLOSCOPE_TRY(Resolve(batch.operands, operands_, "operand"));
-  HLOSCOPE_TRY(Resolve(batch.controls, controls_, "control predecessor"));
+  HLOSCOPE_TRY(Resolve(batch.operands, operands_, &ReadInstruction::operands, "operand"));
+  HLOSCOPE_TRY(
+      Resolve(batch.controls, controls_, &ReadInstruction::controls, "control predecessor"));
   HLOSCOPE_TRY(schedule != nullptr ? OrderBySchedule(*schedule) : OrderByIds());
   uint32_t root = index_.Find(root_id);
   if (root == IdIndex::kNone) {
@@ -87,16 +88,25 @@ Status ComputationReader::Finish(InstructionBatch& batch, int64_t root_id,
 }
 
 Status ComputationReader::Resolve(const std::vector<int64_t>& ids, std::vector<uint32_t>& positions,
+                                  ReadInstruction::Range ReadInstruction::* of,
                                   std::string_view what) {
   positions.clear();
   for (int64_t id : ids) {
     uint32_t position = index_.Find(id);
-    if (position == IdIndex::kNone) {
-      return InputError(fmt::format("{} {} is not an instruction of this computation", what, id));
-    }
+    if (position == IdIndex::kNone) return Dangling(id, positions.size(), of, what);
     positions.push_back(position);
   }
   return {};
+}
+
+std::unexpected<Error> ComputationReader::Dangling(int64_t id, size_t at,
+                                                   ReadInstruction::Range ReadInstruction::* of,
+                                                   std::string_view what) const {
+  uint32_t k = 0;
+  while (at - (batch_->instructions[k].*of).first >= (batch_->instructions[k].*of).count) ++k;
+  return InputError(
+      fmt::format("instruction `{}`: {} {} has id {}, which no instruction of this computation has",
+                  NameOf(k), what, at - (batch_->instructions[k].*of).first, id));
 }
 
 Status ComputationReader::OrderBySchedule(const std::vector<int64_t>& schedule) {

@@ -2,6 +2,7 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
+#include "core/hlo/proto/debug_mark.h"
 #include "core/hlo/proto/hlo.pb.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/proto/proto_fields.h"
@@ -67,6 +68,7 @@ std::optional<std::string> WireOfText(std::string_view text, google::protobuf::M
   parser.RecordErrorsTo(&silent);
   parser.SetRecursionLimit(static_cast<int>(limits.proto_nesting));
   std::string wire;
+  text.remove_prefix(DebugMarkLength(text));
   if (!parser.ParseFromString(std::string(text), &message)) return std::nullopt;
   if (!message.SerializePartialToString(&wire)) return std::nullopt;
   return wire;

@@ -4,6 +4,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 
+#include "core/hlo/proto/debug_mark.h"
 #include "core/hlo/proto/hlo.pb.h"
 #include "core/hlo/proto/proto.h"
 
@@ -13,12 +14,14 @@ namespace {
 // Keeps the first error of a parse.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
+  // `before`: lines that were passed over.
+  explicit FirstError(int before) : before_(before) {}
   void AddError(int line, google::protobuf::io::ColumnNumber column,
                 const std::string& message) override {
     if (error_) return;
     error_.emplace();
     error_->message = fmt::format("malformed text proto: {}", message);
-    error_->place.line = static_cast<uint32_t>(line + 1);
+    error_->place.line = static_cast<uint32_t>(before_ + line + 1);
     error_->place.column = static_cast<uint32_t>(column + 1);
   }
   Error error() const {
@@ -26,6 +29,7 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   }
 
  private:
+  int before_;
   std::optional<Error> error_;
 };
 
@@ -56,6 +60,9 @@ Result<ProtoFile> ReadMessage(const google::protobuf::Message& message, const Li
 Result<ProtoFile> ReadTextProto(std::string_view text, const Limits& limits) {
   constexpr size_t kMaxBytes = 0x7fffffff;
   if (text.size() > kMaxBytes) return InputError("the text proto is larger than 2 GiB");
+  const std::string_view mark = text.substr(0, DebugMarkLength(text));
+  text.remove_prefix(mark.size());
+  const int lines = static_cast<int>(std::ranges::count(mark, '\n'));
   proto::HloModuleProto module;
   proto::HloProto hlo;
   proto::HloSnapshot snapshot;
@@ -64,7 +71,7 @@ Result<ProtoFile> ReadTextProto(std::string_view text, const Limits& limits) {
   // The message that is understood furthest says what is wrong.
   std::optional<Error> furthest;
   for (google::protobuf::Message* message : messages) {
-    FirstError error;
+    FirstError error(lines);
     if (Parse(text, limits, *message, error)) return ReadMessage(*message, limits);
     if (!furthest || IsBefore(furthest->place, error.error().place)) furthest = error.error();
     message->Clear();

@@ -47,9 +47,20 @@ void ForEachLine(std::string_view text, size_t limit, F visit) {
 }  // namespace
 
 size_t LogPrefixLength(std::string_view line) {
-  if (line.empty() || std::string_view("IWEF").find(line[0]) == std::string_view::npos) return 0;
+  const auto is_severity = [&](size_t k) {
+    return k < line.size() && std::string_view("IWEF").find(line[k]) != std::string_view::npos;
+  };
+  if (line.empty()) return 0;
   size_t at = 1;
-  if (!Match(line, at, "dddd_dd:dd:dd.+_+_")) return 0;
+  if (is_severity(0)) {
+    if (!Match(line, at, "dddd_+:+:+.+_+_")) return 0;
+  } else {
+    at = 0;
+    if (!Match(line, at, "dddd-dd-dd_dd:dd:dd.+:_") || !is_severity(at)) return 0;
+    if (!Match(line, ++at, "_")) return 0;
+    size_t thread = at;  // not in all versions
+    if (Match(line, thread, "+_")) at = thread;
+  }
   size_t colon = line.find(':', at);
   if (colon == std::string_view::npos || colon == at) return 0;
   at = colon + 1;

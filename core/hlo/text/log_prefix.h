@@ -1,5 +1,6 @@
-// Log lines in HLO text: dumps copied out of a log carry `I0521 12:04:45.883483 1509 file.cc:186] `
-// before every line.
+// Log lines in HLO text: dumps copied out of a log carry `I0521 12:04:45.883483 1509 file.cc:186]
+// `, `I0000 00:00:1795667464.650349 27410 file.cc:12] ` or `2021-02-10 03:53:38.327164: E 463
+// file.cc:98] ` before every line.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Findings of one cause as one: a barrier that is missing races every access before it with every
-// one behind it.
+// one behind it, and an update that is not atomic has a load and a store.
 #pragma once
 
 #include <vector>

@@ -557,24 +557,31 @@ void Checker::CheckOperand(Warp& warp, const Slot& slot, uint32_t mask, const ch
 }
 
 // Warps come to the two accesses in any order, so that the earlier one may be further down; unless
-// there is a barrier between them, it is there that one is missing.
-std::pair<BarrierGap, std::string> Checker::MissingBarrier(uint32_t other, bool in_cluster) const {
+// there is a barrier between them, it is there that one is missing. Of one instruction that no
+// branch goes back before it is nowhere.
+std::pair<std::optional<BarrierGap>, std::string> Checker::MissingBarrier(uint32_t other,
+                                                                          bool in_cluster) const {
   const uint32_t first = std::min(block_->pc, other), last = std::max(block_->pc, other);
   const std::vector<Instruction>& code = launch_.kernel->instructions;
   const std::string from = std::to_string(code[first].position.line),
                     to = std::to_string(code[last].position.line);
   // In a loop: up to the branch that goes back.
   uint32_t end = last + 1;
-  while (end + 1 < code.size() &&
-         !(code[end].operation == Operation::kBra && code[end].target <= first))
-    ++end;
+  const auto goes_back = [&](const Instruction& in) {
+    return in.operation == Operation::kBranchIndexed ||
+           (in.operation == Operation::kBra && in.target <= first);
+  };
+  while (end + 1 < code.size() && !goes_back(code[end])) ++end;
+  if (first == last && (end == code.size() || !goes_back(code[end])))
+    return {std::nullopt,
+            ", and line " + to + " is in no loop: a barrier of all threads does not order them"};
   const BarrierGap behind{last, end};
   const std::string none = in_cluster ? ", with no barrier.cluster " : ", with no barrier ";
   if (from == to) return {behind, none + "between two executions of line " + to};
   const bool has_one = std::any_of(code.begin() + first, code.begin() + last, [&](const auto& in) {
     return in_cluster ? in.operation == Operation::kClusterWait : IsBarrier(in.operation);
   });
-  if (!has_one) return {{first, last}, none + "between lines " + from + " and " + to};
+  if (!has_one) return {BarrierGap{first, last}, none + "between lines " + from + " and " + to};
   return {behind, none + "after line " + to + " before a loop reaches line " + from + " again"};
 }
 
@@ -654,7 +661,8 @@ FindingSide Checker::SideOf(uint32_t pc, uint32_t thread, uint64_t block) const 
   return {{launch_.file, in.position.line, in.position.column},
           kernel.forms[pc],
           BlockOfRank(block, thread / threads),
-          Unflattened(thread % threads, launch_.block)};
+          Unflattened(thread % threads, launch_.block),
+          pc};
 }
 
 uint64_t Checker::BlockOf(uint32_t interval) const {

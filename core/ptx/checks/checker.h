@@ -171,7 +171,8 @@ class Checker final : public Observer {
   void Report(FindingKind kind, std::string what, uint32_t thread, const Spot* spot,
               std::optional<Stamp> other = {}, std::optional<BarrierGap> gap = {});
   // Where a barrier is missing between this instruction and `other`, in words too.
-  std::pair<BarrierGap, std::string> MissingBarrier(uint32_t other, bool in_cluster) const;
+  std::pair<std::optional<BarrierGap>, std::string> MissingBarrier(uint32_t other,
+                                                                   bool in_cluster) const;
   std::string MissingBarrierBehindWait() const;
   void ReportRace(const Collision& found, bool writes, uint32_t thread, const Spot& spot);
   FindingSide SideOf(uint32_t pc, uint32_t thread, uint64_t block) const;

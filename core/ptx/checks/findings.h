@@ -24,6 +24,7 @@ struct FindingSide {
   std::string form;  // of the instruction, as written
   std::array<uint32_t, 3> block{};
   std::array<uint32_t, 3> thread{};
+  uint32_t pc = 0;  // its index among the instructions of the entry
 };
 
 // Instructions between which a barrier is missing.

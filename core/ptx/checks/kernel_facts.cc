@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/ptx/ir/accesses.h"
+
 namespace hloscope::ptx {
 namespace {
 
@@ -78,41 +80,6 @@ CopyGroup GroupOf(std::string_view form) {
   return form == "cp.async.wait_all" ? CopyGroup::kWaitAll : CopyGroup::kNone;
 }
 
-struct Access {
-  Slot address;
-  StateSpace space = StateSpace::kNone;
-  uint32_t bytes = 0;
-  bool writes = false;
-};
-
-std::vector<Access> AccessesOf(const Kernel& kernel, const Instruction& in) {
-  const Slot* const s = kernel.slots.data() + in.first_slot;
-  const StateSpace space = ModifierStateSpace(in);
-  const uint32_t bytes = BytesOf(in.type) * in.vector_width();
-  switch (in.operation) {
-    case Operation::kLd:
-      return {{s[in.vector_width()], space, bytes, false}};
-    case Operation::kStoreZeros:
-      return {{s[0], StateSpace::kSharedCta, 8, true}};
-    case Operation::kBulkReduce:
-      return {{s[0], space, bytes, true}, {s[1], StateSpace::kSharedCta, bytes, false}};
-    case Operation::kStoreAsync:
-    case Operation::kRedAsync:
-      return {{s[0], StateSpace::kSharedCluster, bytes, true}};
-    case Operation::kSt:
-    case Operation::kRed:
-      return {{s[0], space, bytes, true}};
-    case Operation::kAtom:
-    case Operation::kAtomCas:
-      return {{s[in.vector_width()], space, bytes, true}};
-    case Operation::kCpAsync:
-    case Operation::kCpAsyncIgnore:
-      return {{s[0], space, in.value, true}, {s[1], StateSpace::kGlobal, in.value, false}};
-    default:
-      return {};
-  }
-}
-
 }  // namespace
 
 KernelFacts FactsOf(const Kernel& kernel) {
@@ -122,22 +89,20 @@ KernelFacts FactsOf(const Kernel& kernel) {
   Origins written = 0;
   for (size_t pc = 0; pc < kernel.instructions.size(); ++pc) {
     const Instruction& in = kernel.instructions[pc];
-    for (const Access& access : AccessesOf(kernel, in)) {
+    for (const Access& access : AccessesOf(in)) {
       const bool global = !IsShared(access.space) && access.space != StateSpace::kLocal;
       if (access.space == StateSpace::kParam || access.space == StateSpace::kParamEntry) continue;
       if (!global || access.space == StateSpace::kNone)
         facts.shared_grain = std::min(facts.shared_grain, access.bytes);
       if (!global) continue;
       facts.global_grain = std::min(facts.global_grain, access.bytes);
-      if (access.writes) {
-        const Origins origins = pointers.Of(access.address);
+      if (access.writes()) {
+        const Origins origins = pointers.Of(kernel.slots[in.first_slot + access.operand]);
         written |= origins == 0 ? kAny : origins;
       } else if (IsOrdered(in)) {
         facts.orders_blocks = true;
       }
     }
-    facts.stores_in_bulk |=
-        in.operation == Operation::kBulkStore || in.operation == Operation::kTensorMapStore;
     facts.has_swaps |= in.operation == Operation::kAtomCas;
     facts.has_tensor_memory |= in.operation == Operation::kTensorAllocate;
     facts.has_barriers |= in.operation == Operation::kBarrierInit;

@@ -19,7 +19,6 @@ struct KernelFacts {
   // Of each parameter, whether the kernel may write through it. A pointer is followed through
   // registers; one that comes out of memory may be any.
   std::vector<bool> writes;
-  bool stores_in_bulk = false;  // to any parameter: `writes` does not follow it
   // It has loads that watch for what other blocks write: blocks order one another.
   bool orders_blocks = false;
   bool has_barriers = false;  // mbarriers

@@ -14,10 +14,6 @@ constexpr uint64_t kMaxThreads = 8;           // each is compared with each
 // Bytes of memory that all threads together may have shadows of, which take up to six times that.
 constexpr uint64_t kMaxShadowed = uint64_t{512} << 20;
 
-bool MayWrite(const KernelFacts& facts, size_t argument) {
-  return facts.writes[argument] || facts.stores_in_bulk;
-}
-
 }  // namespace
 
 size_t ThreadCheckers::WorthThreads(const CheckedLaunch& launch, const LaunchMemory& memory,
@@ -31,7 +27,7 @@ size_t ThreadCheckers::WorthThreads(const CheckedLaunch& launch, const LaunchMem
   for (const uint32_t size : launch.block) all *= size;
   if (all * instructions < kMinInstructions) return 1;
   for (size_t i = 0; i < memory.arguments.size(); ++i)
-    if (MayWrite(facts, i)) saved += memory.arguments[i].bytes;
+    if (facts.writes[i]) saved += memory.arguments[i].bytes;
   if (saved > kMaxSavedOfThread * all) return 1;
   const uint64_t most = kMaxShadowed / std::max<uint64_t>(shadow.bytes(), 1);
   return std::max<uint64_t>(1, std::min({uint64_t{threads}, kMaxThreads, most}));
@@ -44,8 +40,7 @@ ThreadCheckers::ThreadCheckers(const CheckedLaunch& launch, const LaunchMemory& 
   for (size_t i = 0; i < memory.arguments.size(); ++i) {
     const Window& window = memory.arguments[i];
     arguments_.emplace_back(window.data, window.bytes);
-    if (MayWrite(facts, i))
-      saved_.push_back({window.data, {window.data, window.data + window.bytes}});
+    if (facts.writes[i]) saved_.push_back({window.data, {window.data, window.data + window.bytes}});
   }
   CheckedLaunch of_thread = launch;
   of_thread.found = &stop;

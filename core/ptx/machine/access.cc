@@ -116,4 +116,23 @@ bool Store(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, const 
   return true;
 }
 
+void CountAccess(Warp& warp, AccessMode mode, StateSpace space, uint64_t address, uint64_t bytes) {
+  RunCounts& counts = warp.block->counts;
+  const uint64_t window = WindowOf(space, address);
+  const bool reads = mode != AccessMode::kWrite, writes = mode != AccessMode::kRead;
+  if (bytes == 0) return;
+  if (window == kSharedWindow) {
+    if (reads) counts.shared_read_bytes += bytes;
+    if (writes) counts.shared_written_bytes += bytes;
+  } else if (window == kLocalWindow) {
+    counts.local_bytes += bytes;
+  } else if (window >= kFirstArgumentWindow) {
+    if (reads) counts.global_read_bytes += bytes;
+    if (writes) counts.global_written_bytes += bytes;
+    counts.traffic.AddSectors(mode,
+                              (address + bytes - 1) / kSectorBytes - address / kSectorBytes + 1);
+    counts.traffic.AddBytes(mode, address, bytes);
+  }
+}
+
 }  // namespace hloscope::ptx

@@ -46,6 +46,10 @@ bool Load(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, void* i
 bool Store(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, const void* from,
            uint32_t bytes);
 
+// Adds what an instruction accesses of memory to the counters of its block where the run alone
+// knows it (ir/accesses.def).
+void CountAccess(Warp& warp, AccessMode mode, StateSpace space, uint64_t address, uint64_t bytes);
+
 // Every write goes through Store or is noted here: up to `end` of its window. What was written of
 // shared memory is poison again when the next block starts.
 inline void NoteStore(const Place& place, uint64_t end) {

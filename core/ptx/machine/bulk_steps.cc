@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/ptx/machine/access.h"
@@ -62,21 +63,24 @@ uint64_t AddressIn(uint64_t address, std::optional<uint32_t> rank) {
   return rank ? InBlock(address, *rank) : address;
 }
 
-// to, from, bytes, barrier. What is written and the barrier lie in one block.
+// to, from, bytes, barrier. What is written and the barrier lie in one block. A multicast reads
+// once.
 void LoadBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const StateSpace space = ModifierStateSpace(in);
-  const bool is_shared = in.operation == Operation::kBulkShared;
+  const StateSpace from_space =
+      in.operation == Operation::kBulkShared ? StateSpace::kSharedCta : StateSpace::kGlobal;
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
     const auto bytes = static_cast<uint32_t>(ReadLane(w, s[2], l));
+    const uint64_t from = AddressOf(w, in, s[1], l, 1);
     const bool done = ForTargets(w, in, s, 4, l, [&](std::optional<uint32_t> rank) {
-      return CopyPlain(w, l, is_shared ? StateSpace::kSharedCta : StateSpace::kGlobal,
-                       AddressOf(w, in, s[1], l, 1), space,
-                       AddressIn(AddressOf(w, in, s[0], l), rank), bytes) &&
+      const uint64_t to = AddressIn(AddressOf(w, in, s[0], l), rank);
+      CountAccess(w, AccessMode::kWrite, space, to, bytes);
+      return CopyPlain(w, l, from_space, from, space, to, bytes) &&
              CompleteBytes(w, space, AddressIn(AddressOf(w, in, s[3], l, 2), rank), l, bytes);
     });
     if (!done) return;
-    if (!is_shared) w.block->late_counts.bulk_read_bytes += bytes;
+    CountAccess(w, AccessMode::kRead, from_space, from, bytes);
   }
 }
 
@@ -104,11 +108,10 @@ void StoreBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
     const auto bytes = static_cast<uint32_t>(ReadLane(w, s[2], l));
-    if (!CopyPlain(w, l, StateSpace::kSharedCta, AddressOf(w, in, s[1], l, 1), StateSpace::kGlobal,
-                   AddressOf(w, in, s[0], l), bytes)) {
-      return;
-    }
-    w.block->late_counts.bulk_written_bytes += bytes;
+    const uint64_t to = AddressOf(w, in, s[0], l), from = AddressOf(w, in, s[1], l, 1);
+    if (!CopyPlain(w, l, StateSpace::kSharedCta, from, StateSpace::kGlobal, to, bytes)) return;
+    CountAccess(w, AccessMode::kRead, StateSpace::kSharedCta, from, bytes);
+    CountAccess(w, AccessMode::kWrite, StateSpace::kGlobal, to, bytes);
   }
 }
 
@@ -132,11 +135,9 @@ void ReduceBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
       const uint64_t changed = AtomicResult(in, old, value, 0);
       if (!Store(w, space, to + at, l, &changed, each)) return;
     }
-    if (is_global) {
-      w.block->late_counts.bulk_written_bytes += bytes;
-    } else if (!CompleteBytes(w, space, AddressOf(w, in, s[3], l, 2), l, bytes)) {
-      return;
-    }
+    CountAccess(w, AccessMode::kRead, StateSpace::kSharedCta, from, bytes);
+    CountAccess(w, AccessMode::kUpdate, space, to, bytes);
+    if (!is_global && !CompleteBytes(w, space, AddressOf(w, in, s[3], l, 2), l, bytes)) return;
   }
 }
 
@@ -154,6 +155,7 @@ void TryCancel(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     if (!IsMultiple(w, l, to, kChunk)) return;
     for (uint32_t rank = 0; rank < (all ? blocks : 1); ++rank) {
       const auto target = all ? std::optional(rank) : std::nullopt;
+      CountAccess(w, AccessMode::kWrite, StateSpace::kShared, to, kChunk);
       if (!Store(w, space, AddressIn(to, target), l, answer, kChunk) ||
           !CompleteBytes(w, space, AddressIn(barrier, target), l, kChunk))
         return;
@@ -179,6 +181,7 @@ void StoreZeros(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     if ((m >> l & 1) == 0) continue;
     const uint64_t address = AddressOf(w, in, s[0], l), bytes = ReadLane(w, s[1], l), zero = 0;
     if (!IsMultiple(w, l, address, 8) || !IsMultiple(w, l, bytes, 8)) return;
+    CountAccess(w, AccessMode::kWrite, StateSpace::kShared, address, bytes);
     for (uint64_t at = 0; at < bytes; at += 8) {
       if (!Store(w, space, address + at, l, &zero, 8)) return;
     }
@@ -218,13 +221,16 @@ class BoxCopy {
 
   uint32_t bytes() const { return static_cast<uint32_t>(rows_ * row_bytes_); }
 
-  bool ToShared() {
+  // `reads`: it is the one of a multicast that reads global memory.
+  bool ToShared(bool reads) {
+    CountAccess(w_, AccessMode::kWrite, space_, shared_, bytes());
     for (uint64_t r = 0; r < rows_; ++r) {
       std::ranges::fill(row_, std::byte{0});
       const auto from = GlobalRow(r);
       if (from.has_value() && !Load(w_, StateSpace::kNone, *from, lane_, InRow(), Bytes()))
         return false;
-      if (from.has_value()) w_.block->late_counts.bulk_read_bytes += Bytes();
+      if (from.has_value() && reads)
+        CountAccess(w_, AccessMode::kRead, StateSpace::kGlobal, *from, Bytes());
       for (uint32_t c = 0; c < row_bytes_; c += kChunk) {
         if (!Store(w_, space_, SharedChunk(r, c), lane_, row_.data() + c, kChunk)) return false;
       }
@@ -240,7 +246,8 @@ class BoxCopy {
         if (!Load(w_, space_, SharedChunk(r, c), lane_, row_.data() + c, kChunk)) return false;
       }
       if (!Store(w_, StateSpace::kNone, *to, lane_, InRow(), Bytes())) return false;
-      w_.block->late_counts.bulk_written_bytes += Bytes();
+      CountAccess(w_, AccessMode::kRead, space_, shared_, Bytes());
+      CountAccess(w_, AccessMode::kWrite, StateSpace::kGlobal, *to, Bytes());
     }
     return true;
   }
@@ -292,10 +299,12 @@ void LoadBox(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const uint32_t dimensions = in.value;
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
+    bool reads = true;
     const bool done = ForTargets(w, in, s, 3 + dimensions, l, [&](std::optional<uint32_t> rank) {
       const uint64_t barrier = AddressOf(w, in, s[2 + dimensions], l, 1);
       BoxCopy copy(w, l, space, AddressIn(AddressOf(w, in, s[0], l), rank));
-      return copy.Prepare(ReadLane(w, s[1], l), s + 2, dimensions) && copy.ToShared() &&
+      return copy.Prepare(ReadLane(w, s[1], l), s + 2, dimensions) &&
+             copy.ToShared(std::exchange(reads, false)) &&
              CompleteBytes(w, space, AddressIn(barrier, rank), l, copy.bytes());
     });
     if (!done) return;

@@ -17,9 +17,11 @@ struct WmmaTypes {
 };
 WmmaTypes WmmaTypesOf(const Instruction& instruction);
 MmaForm WmmaFormOf(const Instruction& instruction, uint32_t target);
+// How many products of two elements a wmma.mma sums, for all lanes together.
+uint64_t WmmaProductsOf(const Instruction& instruction);
 
 // Adds the products of a tile.
-void CountProduct(const TileForm& form, LateCounts& counts);
+void CountProduct(const TileForm& form, RunCounts& counts);
 
 // Turns the signs of the floats in `size` bytes.
 void NegateElements(Element element, std::byte* bytes, size_t size);

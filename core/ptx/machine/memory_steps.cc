@@ -283,6 +283,7 @@ void CopyLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     if (bytes > 0 &&
         (Misaligned(w, from, l, in.value) || !Load(w, StateSpace::kGlobal, from, l, values, bytes)))
       return;
+    w.block->counts.global_read_bytes += bytes;
     if (!Store(w, StateSpace::kShared, to, l, values, in.value)) return;
   }
 }
@@ -302,6 +303,7 @@ bool CopyTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   if (!Together::Find(w, StateSpace::kGlobal, s[1], in.offsets[1], m, in.value, false, from) ||
       !Together::Find(w, StateSpace::kShared, s[0], in.offsets[0], m, in.value, true, to))
     return false;
+  w.block->counts.global_read_bytes += static_cast<uint64_t>(std::popcount(m)) * in.value;
   if (from.is_row && to.is_row) {
     std::memcpy(to.base, from.base, kLanes * in.value);
     return true;

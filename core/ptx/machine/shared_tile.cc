@@ -99,6 +99,7 @@ std::optional<SharedTile> Tcgen05Tile(uint64_t descriptor, const char*& refused)
 
 bool ReadTile(Warp& warp, uint32_t lane, const SharedTile& tile, bool transposed, uint32_t rows,
               uint32_t element_bytes, bool by_k, std::byte* into) {
+  CountAccess(warp, AccessMode::kRead, StateSpace::kSharedCta, tile.start, rows * kDepthBytes);
   switch (element_bytes) {
     case 1:
       return ReadElements<uint8_t>(warp, lane, tile, transposed, rows, by_k, into);

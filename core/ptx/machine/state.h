@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/ptx/ir/program.h"
+#include "core/ptx/machine/run_counts.h"
 
 namespace hloscope::ptx {
 
@@ -49,13 +50,6 @@ struct Group {
   GroupState state = GroupState::kRuns;
   uint32_t barrier = 0;  // which one it waits at, and for how many threads (0: all of the block)
   uint32_t threads = 0;
-};
-
-// What a block does and only a run tells how much of.
-struct LateCounts {
-  uint64_t products_tf32 = 0, products_16bit = 0, products_8bit = 0;  // of wgmma and tcgen05
-  uint64_t bulk_read_bytes = 0, bulk_written_bytes = 0;  // of global memory, by bulk copies
-  void Add(const LateCounts& other);
 };
 
 // Where the lanes of an access find their bytes, all inside one window.
@@ -124,7 +118,7 @@ struct Block {
   const uint8_t* lane_order = nullptr;
   Observer* observer = nullptr;  // told of every instruction and access; may be null
   uint64_t barrier_changes = 0;  // of mbarriers
-  LateCounts late_counts;
+  RunCounts counts;
   std::shared_ptr<TensorMemory> tensor_memory;  // made by the first tcgen05.alloc
   std::vector<std::byte> scratch;               // of the instruction in execution
 

@@ -76,14 +76,6 @@ bool IsControl(Operation operation) {
   }
 }
 
-void LateCounts::Add(const LateCounts& other) {
-  products_tf32 += other.products_tf32;
-  products_16bit += other.products_16bit;
-  products_8bit += other.products_8bit;
-  bulk_read_bytes += other.bulk_read_bytes;
-  bulk_written_bytes += other.bulk_written_bytes;
-}
-
 void Block::Fail(std::string what, uint32_t thread, std::optional<uint64_t> address) {
   if (fault.has_value()) return;
   fault = RawFault{std::move(what), pc, thread, address.value_or(0), address.has_value()};

@@ -124,7 +124,7 @@ class Multiplication {
         for (uint32_t i = 0; i < n; ++i) std::memcpy(d_ + (row * n + i) * width, cells + i, width);
       });
     }
-    CountProduct(p_.form, w_.block->late_counts);
+    CountProduct(p_.form, w_.block->counts);
     product_(p_.form, a_, b_, adds ? d_ : nullptr, d_);
     ForRows(address, [&](uint32_t row, uint32_t* cells) {
       for (uint32_t i = 0; i < n; ++i) {
@@ -212,7 +212,7 @@ void MultiplyTensorMemory(Warp& w, const Instruction& in, const Slot* s, uint32_
   }
 }
 
-void CountProduct(const TileForm& form, LateCounts& counts) {
+void CountProduct(const TileForm& form, RunCounts& counts) {
   const auto products =
       static_cast<uint64_t>(form.m) * static_cast<uint64_t>(form.n) * static_cast<uint64_t>(form.k);
   const int bytes = BytesOf(form.a);

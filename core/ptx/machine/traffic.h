@@ -1,30 +1,15 @@
-// TrafficCounter: what accesses of warps cost on a GPU beside their bytes: sectors of global
-// memory, turns of the banks of shared memory.
+// TrafficCounter: the sectors and conflicts of what lanes access at addresses of their own.
 #pragma once
-
-#include <cstdint>
-#include <vector>
 
 #include "core/ptx/machine/observer.h"
 
 namespace hloscope::ptx {
 
-struct Traffic {
-  explicit Traffic(size_t arguments = 0) : read_bytes(arguments), written_bytes(arguments) {}
-
-  uint64_t global_read_sectors = 0, global_written_sectors = 0;
-  uint64_t shared_read_conflicts = 0, shared_written_conflicts = 0;
-  std::vector<uint64_t> read_bytes, written_bytes;  // by argument
-
-  void Add(const Traffic& other);
-};
-
 // Of one thread that runs blocks. Counts by the addresses of an instruction before it is executed.
 class TrafficCounter final : public Observer {
  public:
   // `next`: is told of everything, too; null: nobody.
-  explicit TrafficCounter(size_t arguments, Observer* next = nullptr)
-      : next_(next), traffic_(arguments) {}
+  explicit TrafficCounter(Observer* next = nullptr) : next_(next) {}
 
   void Before(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override;
   void After(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override {
@@ -53,18 +38,10 @@ class TrafficCounter final : public Observer {
   const Traffic& traffic() const { return traffic_; }
 
  private:
-  struct Access {
-    StateSpace space = StateSpace::kNone;
-    Slot slot;           // of the address
-    uint32_t which = 0;  // of the instruction's two offsets
-    uint32_t bytes = 0;  // of a lane
-    bool reads = false, writes = false;
-  };
-  void CountAccesses(const Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
-  void Count(const Warp& warp, const Instruction& in, const Access& access, uint32_t mask);
-  bool CountRow(const Warp& warp, const Instruction& in, const Access& access);
-  void NoteGlobal(uint64_t sectors, const Access& access);
-  void NoteBytes(uint64_t address, uint64_t bytes, const Access& access);
+  void Count(const Warp& warp, const Instruction& in, const Access& access, Slot slot,
+             uint32_t mask);
+  void CountCopies(const Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+  bool CountRow(const Warp& warp, const Instruction& in, const Access& access, Slot slot);
   void CountGlobal(const uint64_t* addresses, uint32_t lanes, const Access& access);
   void CountShared(const uint64_t* offsets, uint32_t lanes, const Access& access);
 

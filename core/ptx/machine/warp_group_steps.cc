@@ -129,7 +129,7 @@ void MultiplyWarpGroup(Warp& first, const Instruction& in, const Slot* s, TilePr
   if (b_negative) NegateElements(form.b, b, n * kRowBytes);
   const bool adds = (ReadMask(first, o.rest[0]) & 1) != 0;
   if (adds) MoveSums<false>(warps, o, form, d);
-  CountProduct(form, first.block->late_counts);
+  CountProduct(form, first.block->counts);
   product(form, a, b, adds ? d : nullptr, d);
   MoveSums<true>(warps, o, form, d);
 }

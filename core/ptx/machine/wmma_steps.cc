@@ -85,6 +85,18 @@ uint64_t OffsetIn(const Instruction& in, uint32_t row, uint32_t column, uint64_t
          bytes;
 }
 
+// Rows, or columns, that lie side by side are one access.
+void CountMatrix(Warp& w, const Instruction& in, const Matrix& matrix, AccessMode mode,
+                 uint64_t address, uint64_t stride, uint32_t bytes) {
+  const bool by_row = ModifierMatrixLayout(in) == MatrixLayout::kRow;
+  const uint32_t along = by_row ? matrix.columns : matrix.rows;
+  const uint32_t lines = by_row ? matrix.rows : matrix.columns;
+  const StateSpace space = ModifierStateSpace(in);
+  if (stride == along) return CountAccess(w, mode, space, address, uint64_t{along} * lines * bytes);
+  for (uint32_t i = 0; i < lines; ++i)
+    CountAccess(w, mode, space, address + i * stride * bytes, uint64_t{along} * bytes);
+}
+
 // registers, address, stride: without one rows, or columns, lie side by side.
 void LoadMatrix(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const uint32_t registers = in.slot_count - 2;
@@ -96,6 +108,7 @@ void LoadMatrix(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const uint64_t address = AddressOf(w, in, s[registers], 0);
   const uint32_t bytes = matrix.bits / 8;
   if (!IsPlaced(w, m, address, stride * bytes)) return;
+  CountMatrix(w, in, matrix, AccessMode::kRead, address, stride, bytes);
   std::vector<uint32_t> elements(matrix.rows * matrix.columns);
   for (uint32_t i = 0; i < elements.size(); ++i) {
     const uint64_t at =
@@ -116,6 +129,7 @@ void StoreMatrix(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const uint64_t address = AddressOf(w, in, s[0], 0);
   const uint32_t bytes = matrix.bits / 8;
   if (!IsPlaced(w, m, address, stride * bytes)) return;
+  CountMatrix(w, in, matrix, AccessMode::kWrite, address, stride, bytes);
   const std::vector<uint32_t> elements = Gather(w, matrix, s + 1);
   for (uint32_t i = 0; i < elements.size(); ++i) {
     const uint64_t at =
@@ -257,6 +271,11 @@ MmaForm WmmaFormOf(const Instruction& in, uint32_t target) {
   form.saturate = ModifierSatfinite(in) == Satfinite::kOn;
   form.sm = static_cast<int>(target);
   return form;
+}
+
+uint64_t WmmaProductsOf(const Instruction& in) {
+  const Shape shape = ShapeOf(in);
+  return uint64_t{shape.m} * shape.n * shape.k;
 }
 
 Step WmmaStep(const Instruction& i) {

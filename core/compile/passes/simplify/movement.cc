@@ -236,20 +236,32 @@ InstructionId ConcatenateOfOne(Edit& edit, InstructionId id) {
 }
 
 // Along the same dimension, and without parts that have no elements.
+// The last of a chain takes the parts of all, so that they are gone through once.
 InstructionId ChainOfConcatenates(Edit& edit, InstructionId id) {
   const Sizes dimensions = edit.Ints(id, AttributeKey::kDimensions);
-  std::vector<InstructionId> parts;
+  const auto is_alike = [&](InstructionId other) {
+    return edit.opcode(other) == Opcode::kConcatenate &&
+           edit.Ints(other, AttributeKey::kDimensions) == dimensions;
+  };
+  const auto users = edit.rewriter().users(id);
+  if (users.size() == 1 && is_alike(users[0]) && !edit.IsPinned(id)) return kNoReplacement;
+  std::vector<InstructionId> parts, open;
+  const auto open_operands = [&](InstructionId of) {
+    const auto operands = edit.rewriter().operands(of);
+    open.insert(open.end(), operands.rbegin(), operands.rend());
+  };
   bool changes = false;
-  for (const InstructionId operand : edit.rewriter().operands(id)) {
-    const bool is_chain = edit.opcode(operand) == Opcode::kConcatenate &&
-                          edit.Ints(operand, AttributeKey::kDimensions) == dimensions &&
-                          edit.rewriter().users(operand).size() == 1;
-    const bool is_empty = CountOf(edit.shape(operand)) == 0;
+  open_operands(id);
+  while (!open.empty()) {
+    const InstructionId part = open.back();
+    open.pop_back();
+    const bool is_chain = is_alike(part) && edit.rewriter().users(part).size() == 1;
+    const bool is_empty = CountOf(edit.shape(part)) == 0;
     changes |= is_chain || is_empty;
     if (is_chain) {
-      for (const InstructionId part : edit.rewriter().operands(operand)) parts.push_back(part);
+      open_operands(part);
     } else if (!is_empty) {
-      parts.push_back(operand);
+      parts.push_back(part);
     }
   }
   if (!changes || parts.empty()) return kNoReplacement;

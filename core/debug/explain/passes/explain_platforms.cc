@@ -39,6 +39,15 @@ DivergeVerdict VerdictOfIsolated(const RunReport& report) {
   return verdict;
 }
 
+DivergeVerdict InstructionByInstruction(const std::shared_ptr<const hlo::Module>& module,
+                                        const RunSpec& request, std::string_view why,
+                                        const std::stop_token& stop, const RunSinks& sinks) {
+  RunSpec isolating = request;
+  isolating.compare.isolate = true;
+  isolating.notes.push_back(fmt::format("{}: each instruction was run alone", why));
+  return VerdictOfIsolated(RunModule(module, isolating, sinks, stop));
+}
+
 // What switching things off showed, to a place that is known already.
 void AddPlatformTries(DivergeVerdict tried, DivergeVerdict& verdict) {
   for (DivergeTry& attempt : tried.tries) {
@@ -148,14 +157,18 @@ DivergeVerdict ExplainPlatforms(const std::shared_ptr<const hlo::Module>& module
   for (const std::string& name : {request.test.name, request.reference.name}) {
     const replay::PlatformRow* row = replay::FindPlatform(name);
     if (row == nullptr || row->Has(replay::kCaptures) || alone) continue;
-    RunSpec isolating = request;
-    isolating.compare.isolate = true;
-    isolating.notes.push_back(
-        name + " cannot capture values inside a module: each instruction was run alone");
-    return VerdictOfIsolated(RunModule(module, isolating, sinks, stop));
+    return InstructionByInstruction(module, request,
+                                    name + " cannot capture values inside a module", stop, sinks);
   }
   DivergeVerdict verdict = alone ? DivergeAlone(module, request, stop, sinks)
                                  : DivergePlatforms(module, request, stop, kKeptValueBytes, sinks);
+  // No part of it can run on the host in a module that is compiled as a whole.
+  if (verdict.status == RunStatus::kUnsupported && !verdict.errors.empty() &&
+      request.execution.host_fallback) {
+    return InstructionByInstruction(
+        module, request, "the module cannot be compiled: " + verdict.errors.front().message, stop,
+        sinks);
+  }
   if (verdict.status != RunStatus::kDiffers || !verdict.walk) return verdict;
   // Nothing computes anything else than the reference does on the same operands.
   if (verdict.cause == Cause::kIllConditioned) {

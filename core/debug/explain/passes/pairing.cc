@@ -106,10 +106,9 @@ std::map<std::string, std::string> ShownTexts(const Module& module, InstructionI
   std::map<std::string, std::string> texts = OperationTexts(module, id);
   hlo::InstructionPrinter printer(module, hlo::TextFormat::kElided);
   for (const hlo::Attribute& attribute : module.attributes(module[id])) {
-    const auto text = texts.find(NameOf(attribute.key));
-    if (text == texts.end() || attribute.key == AttributeKey::kConstantValue) continue;
+    if (attribute.key == AttributeKey::kConstantValue) continue;
     const std::string_view shown = printer.ValueText(module[id], attribute);
-    if (!shown.empty()) text->second = shown;
+    if (!shown.empty()) texts[NameOf(attribute.key)] = shown;
   }
   return texts;
 }

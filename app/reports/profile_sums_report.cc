@@ -1,0 +1,90 @@
+#include "app/reports/profile_sums_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "app/reports/profile_report.h"
+#include "core/base/counted.h"
+#include "core/base/format_text.h"
+#include "profiler/category_times.h"
+#include "profiler/step_times.h"
+
+namespace hloscope::app {
+namespace {
+
+// The flag of XLA with whose empty value kernels are launched one by one, with their names.
+constexpr std::string_view kNoCommandBuffers = "XLA_FLAGS=--xla_gpu_enable_command_buffer=";
+
+double ShareOf(int64_t part, const profiler::Attribution& attribution) {
+  return static_cast<double>(part) /
+         static_cast<double>(std::max<int64_t>(attribution.totals().work, 1));
+}
+
+}  // namespace
+
+std::string CommandBuffersText(const profiler::Attribution& attribution) {
+  const profiler::CommandBufferTime& buffers = attribution.command_buffers();
+  if (buffers.count == 0) return {};
+  return fmt::format(
+      "note: {}, {:.1f} % of the busy time, ran from command buffers (CUDA graphs), whose events "
+      "name no instruction; they are matched by the names of the kernels ({} makes XLA launch them "
+      "one by one, with names)\n",
+      Counted(buffers.count, "kernel"), 100 * ShareOf(buffers.self, attribution),
+      kNoCommandBuffers);
+}
+
+std::string CategoriesText(const profiler::Attribution& attribution) {
+  std::string out;
+  std::string_view separator = "by category: ";
+  for (const profiler::CategoryTime& category : profiler::CategoryTimes(attribution)) {
+    out += FormatText("{}{} {:.1f} %", separator, category.name,
+                      100 * ShareOf(category.self, attribution));
+    separator = ", ";
+  }
+  if (!out.empty()) out += '\n';
+  return out;
+}
+
+std::string StepsText(const profiler::EventStore& store) {
+  const std::vector<profiler::StepTime> steps = profiler::StepTimes(store);
+  if (steps.empty()) return {};
+  std::vector<int64_t> durations;
+  for (const profiler::StepTime& step : steps) durations.push_back(step.duration);
+  const profiler::StepTime& longest =
+      *std::ranges::max_element(steps, {}, &profiler::StepTime::duration);
+  const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+  std::ranges::nth_element(durations, middle);
+  return fmt::format("{} of {}: median {}, longest {} (step {})\n", Counted(steps.size(), "step"),
+                     store.text(steps.front().name), DurationText(*middle),
+                     DurationText(longest.duration), longest.number);
+}
+
+void AppendSums(const profiler::Attribution& attribution, JsonWriter& json) {
+  const profiler::CommandBufferTime& buffers = attribution.command_buffers();
+  json.Key("command_buffers");
+  if (buffers.count == 0) {
+    json.Null();
+  } else {
+    json.BeginObject().Field("kernels", buffers.count).Field("self_ns", Nanoseconds(buffers.self));
+    json.Field("share", ShareOf(buffers.self, attribution)).Field("fix", kNoCommandBuffers);
+    json.EndObject();
+  }
+  json.Key("categories").BeginArray();
+  for (const profiler::CategoryTime& category : profiler::CategoryTimes(attribution)) {
+    json.BeginObject().Field("category", category.name).Field("count", category.count);
+    json.Field("self_ns", Nanoseconds(category.self))
+        .Field("share", ShareOf(category.self, attribution))
+        .EndObject();
+  }
+  json.EndArray().Key("steps").BeginArray();
+  for (const profiler::StepTime& step : profiler::StepTimes(attribution.store())) {
+    json.BeginObject().Field("name", attribution.store().text(step.name));
+    json.Field("step_num", step.number).Field("begin_ns", Nanoseconds(step.start));
+    json.Field("duration_ns", Nanoseconds(step.duration)).EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace hloscope::app

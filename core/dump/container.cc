@@ -1,0 +1,161 @@
+#include "core/dump/container.h"
+
+#include <sys/stat.h>
+
+#include <array>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+namespace hloscope::dump {
+namespace {
+
+// What must be unchanged for what is kept of a file to be used.
+struct FileStamp {
+  std::string path;
+  int64_t size = 0, seconds = 0, nanoseconds = 0;
+  uint64_t inode = 0;
+  int64_t limit_members = 0, limit_bytes = 0, limit_member_bytes = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+
+std::optional<FileStamp> FileStampOf(const std::string& path, const Limits& limits = {}) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return FileStamp{
+      path,          status.st_size,         status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+      status.st_ino, limits.archive_members, limits.archive_bytes,  limits.archive_member_bytes};
+}
+
+// The one that was opened last, by any thread.
+template <typename T>
+class LastOpened {
+ public:
+  template <typename Make>
+  Result<std::shared_ptr<const T>> Get(const FileStamp& stamp, Make make) {
+    const std::scoped_lock lock(mutex_);
+    if (value_ != nullptr && stamp_ == stamp) return value_;
+    value_ = nullptr;
+    HLOSCOPE_ASSIGN_OR_RETURN(T made, make());
+    stamp_ = stamp;
+    value_ = std::make_shared<const T>(std::move(made));
+    return value_;
+  }
+
+ private:
+  std::mutex mutex_;
+  FileStamp stamp_;
+  std::shared_ptr<const T> value_;
+};
+
+struct DividedText {
+  FileView file;
+  ModuleParts found;
+};
+
+Error NoSuchFile(const std::string& path) {
+  return {ErrorClass::kInput, "no such file", {path, 0, 0}, {}};
+}
+
+DividedText Divide(FileView file, const Limits& limits) {
+  ModuleParts found = FindModuleParts(file.bytes(), Sniff(file.bytes()), limits);
+  return {std::move(file), std::move(found)};
+}
+
+// `all.hlo:NAME`, where all.hlo may lie in an archive itself; nullopt: it is not meant so.
+std::optional<Result<FileView>> OpenPart(const std::string& path, const Limits& limits) {
+  static LastOpened<DividedText> kept;
+  const size_t colon = path.rfind(':');
+  if (colon == std::string::npos || colon == 0 || path.find('/', colon) != std::string::npos)
+    return std::nullopt;
+  const std::string whole = path.substr(0, colon), selector = path.substr(colon + 1);
+  const std::optional<FileStamp> stamp = FileStampOf(whole, limits);
+  if (!stamp && whole.find('/') == std::string::npos) return std::nullopt;
+  const auto divide = [&]() -> Result<DividedText> {
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, OpenInput(whole, limits));
+    return Divide(std::move(file), limits);
+  };
+  // A member of an archive has no stamp of its own; its name and the archive's would be needed.
+  const auto divided =
+      stamp ? kept.Get(*stamp, divide) : [&]() -> Result<std::shared_ptr<const DividedText>> {
+    HLOSCOPE_ASSIGN_OR_RETURN(DividedText made, divide());
+    return std::make_shared<const DividedText>(std::move(made));
+  }();
+  if (!divided) return std::unexpected(NoSuchFile(path));
+  const std::vector<ModulePart>& parts = (*divided)->found.parts;
+  if (const ModulePart* part = FindPart(parts, selector)) return PartView((*divided)->file, *part);
+  if (parts.empty()) return std::unexpected(NoSuchFile(path));
+  Error error = SeveralModules(whole, parts);
+  error.message = "has no module " + selector;
+  return std::unexpected(std::move(error));
+}
+
+// `a.zip/dir/m.hlo`; nullopt: no part of the path is an archive.
+std::optional<Result<FileView>> OpenMember(const std::string& path, const Limits& limits) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    const std::string whole = path.substr(0, slash);
+    if (!IsArchive(whole)) continue;
+    const auto archive = OpenArchive(whole, limits);
+    if (!archive) return std::unexpected(archive.error());
+    const Archive::Member* member = (*archive)->Find(path.substr(slash + 1));
+    if (member == nullptr) return std::unexpected(NoSuchFile(path));
+    return (*archive)->Read(*member, path);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool IsArchive(const std::string& path) {
+  if (!IsArchiveName(path) || !FileStampOf(path)) return false;
+  std::array<char, 64> head{};
+  std::ifstream(path, std::ios::binary).read(head.data(), head.size());
+  return Sniff({head.data(), head.size()}, false) != FileKind::kBundle;
+}
+
+bool IsFolder(const std::string& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return true;
+  return IsArchive(path);
+}
+
+Result<std::shared_ptr<const Archive>> OpenArchive(const std::string& path, const Limits& limits) {
+  static LastOpened<Archive> kept;
+  const std::optional<FileStamp> stamp = FileStampOf(path, limits);
+  if (!stamp) return std::unexpected(NoSuchFile(path));
+  return kept.Get(*stamp, [&]() -> Result<Archive> {
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+    return Archive::Open(file, limits);
+  });
+}
+
+Result<FileView> OpenInput(const std::string& path, const Limits& limits) {
+  struct stat status = {};
+  if (path == "-" || stat(path.c_str(), &status) == 0) return FileView::Open(path, limits);
+  if (auto member = OpenMember(path, limits); member && *member) return *std::move(member);
+  if (auto part = OpenPart(path, limits)) return *std::move(part);
+  if (auto member = OpenMember(path, limits)) return *std::move(member);
+  return FileView::Open(path, limits);
+}
+
+Result<FileView> OnlyModuleIn(const FileView& file, const Limits& limits) {
+  const FileKind kind = Sniff(file.bytes());
+  const ModuleParts found = FindModuleParts(file.bytes(), kind, limits);
+  if (found.parts.size() > 1) return std::unexpected(SeveralModules(file.path(), found.parts));
+  if (found.parts.size() == 1) return PartView(file, found.parts.front());
+  if (found.graphs_of_ir == 0) return file;
+  Error error{ErrorClass::kInput,
+              "holds graphs of PyTorch/XLA as its own IR, and no HLO",
+              {file.path(), 0, 0},
+              "XLA_SAVE_TENSORS_FMT=hlo saves HLO"};
+  return std::unexpected(std::move(error));
+}
+
+Result<FileView> OpenModuleFile(const std::string& path, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, OpenInput(path, limits));
+  return OnlyModuleIn(file, limits);
+}
+
+}  // namespace hloscope::dump

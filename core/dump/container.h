@@ -1,0 +1,31 @@
+// Opening what lies inside of something else by one path: members of archives (`a.zip/m.hlo`) and
+// modules in texts that hold several (`all.hlo:NAME`, `log.txt:2`).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/base/file.h"
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/base/zip/archive.h"
+#include "core/dump/module_parts.h"
+
+namespace hloscope::dump {
+
+// A directory, or an archive by its name, which is read like one.
+bool IsFolder(const std::string& path);
+bool IsArchive(const std::string& path);
+
+// What was opened last is kept, so that members are read one after another at no more cost.
+Result<std::shared_ptr<const Archive>> OpenArchive(const std::string& path, const Limits& limits);
+
+// The bytes of a file, or of what lies in one.
+Result<FileView> OpenInput(const std::string& path, const Limits& limits);
+
+// The same for a module: of a text that holds one among something else, that one. Error: it holds
+// several.
+Result<FileView> OpenModuleFile(const std::string& path, const Limits& limits);
+Result<FileView> OnlyModuleIn(const FileView& file, const Limits& limits);
+
+}  // namespace hloscope::dump

@@ -1,0 +1,90 @@
+// Words in common, rare ones weighing more.
+#include "core/dump/errors/nearest_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/dump/errors/error_table.h"
+#include "core/dump/readers/line_reader.h"
+
+namespace hloscope::dump {
+namespace {
+
+// Words of at least four letters outside of {gaps}, in lower case.
+std::set<std::string> WordsOf(std::string_view text) {
+  constexpr size_t kMinLength = 4;
+  std::set<std::string> words;
+  std::string word;
+  bool in_gap = false;
+  for (size_t k = 0; k <= text.size(); ++k) {
+    const char c = k < text.size() ? text[k] : ' ';
+    if (c == '{') in_gap = true;
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (!in_gap && lower >= 'a' && lower <= 'z') {
+      word += lower;
+    } else {
+      if (word.size() >= kMinLength) words.insert(word);
+      word.clear();
+    }
+    if (c == '}') in_gap = false;
+  }
+  return words;
+}
+
+// How much a line looks like one that names an error.
+int Weight(std::string_view line) {
+  if (Trim(line).empty() || line.starts_with("  ")) return 0;
+  const size_t colon = line.find("Error: ");
+  if (colon != line.npos || line.contains("ERROR:") || line.contains("Exception")) return 3;
+  for (std::string_view mark : {"rror", "FATAL", "Fatal", "Check failed", "Abort", "failed"}) {
+    if (line.contains(mark)) return 2;
+  }
+  return 1;
+}
+
+}  // namespace
+
+NearestText FindNearestText(std::string_view text) {
+  NearestText found;
+  LineReader reader(text);
+  int best = 0;
+  for (std::string_view line; reader.Next(line);) {
+    // Of several the last: Python and compilers name the error behind its traceback.
+    const int weight = Weight(line);
+    if (weight == 0 || weight < best) continue;
+    best = weight;
+    found.line = Trim(line).substr(0, 300);
+    found.at_line = reader.number();
+  }
+  std::vector<std::set<std::string>> rows;
+  std::map<std::string, double, std::less<>> weights;
+  for (const ErrorRow& row : ErrorRows()) {
+    rows.push_back(WordsOf(row.text));
+    for (const std::string& word : rows.back()) ++weights[word];
+  }
+  for (auto& [word, weight] : weights) weight = std::log(static_cast<double>(rows.size()) / weight);
+  const std::set<std::string> words = WordsOf(found.line);
+  constexpr double kMinShare = 0.4;
+  constexpr int kMinWords = 2;
+  double most = 0;
+  for (size_t k = 0; k < rows.size(); ++k) {
+    if (ErrorRows()[k].is_general) continue;
+    double common = 0, all = 0;
+    int count = 0;
+    for (const std::string& word : rows[k]) {
+      all += weights[word];
+      if (!words.contains(word)) continue;
+      common += weights[word];
+      ++count;
+    }
+    if (count < kMinWords || common < kMinShare * all || common <= most) continue;
+    most = common;
+    found.kind = ErrorRows()[k].kind;
+    found.known = ErrorRows()[k].text.substr(0, 160);
+  }
+  return found;
+}
+
+}  // namespace hloscope::dump

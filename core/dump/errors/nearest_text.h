@@ -1,0 +1,17 @@
+// NearestText: of a text in which no error is known, what was read and which known text is nearest.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hloscope::dump {
+
+struct NearestText {
+  std::string line;         // that looks most like an error; empty: the text has no line
+  int32_t at_line = 0;      // from 1
+  std::string kind, known;  // of the table; empty: none is near
+};
+NearestText FindNearestText(std::string_view text);
+
+}  // namespace hloscope::dump

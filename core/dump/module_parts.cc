@@ -1,0 +1,388 @@
+#include "core/dump/module_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "core/base/counted.h"
+#include "core/dump/readers/line_reader.h"
+#include "core/hlo/text/log_prefix.h"
+
+namespace hloscope::dump {
+namespace {
+
+constexpr std::string_view kSeparator = "// -----";
+
+struct TextLine {
+  std::string_view text;  // without its end
+  size_t begin = 0, number = 0;
+};
+
+class TextLines {
+ public:
+  explicit TextLines(std::string_view text) : text_(text) {}
+  bool Next(TextLine& line) {
+    if (at_ >= text_.size()) return false;
+    const size_t end = std::min(text_.find('\n', at_), text_.size());
+    line = {text_.substr(at_, end - at_), at_, number_++};
+    if (line.text.ends_with('\r')) line.text.remove_suffix(1);
+    at_ = end + 1;
+    return true;
+  }
+
+ private:
+  std::string_view text_;
+  size_t at_ = 0, number_ = 0;
+};
+
+// "jit_f" of `HloModule jit_f, is_scheduled=true`, "jit_f" of `module @jit_f attributes {`.
+std::string NameIn(std::string_view line) {
+  size_t at = line.find("HloModule");
+  if (at != line.npos) {
+    line.remove_prefix(at + std::string_view("HloModule").size());
+  } else if (at = line.find("module @"); at != line.npos) {
+    line.remove_prefix(at + std::string_view("module @").size());
+  } else {
+    return {};
+  }
+  line = Trim(line);
+  if (line.starts_with('"')) return std::string(line.substr(1, line.find('"', 1) - 1));
+  if (line.starts_with('%')) line.remove_prefix(1);
+  return std::string(line.substr(0, line.find_first_of(", \t{(")));
+}
+
+bool OpensHlo(std::string_view line) {
+  return line.starts_with("HloModule ") || line.starts_with("HloModule\t");
+}
+
+bool OpensMlir(std::string_view line) {
+  return line.starts_with("module @") || line.starts_with("module attributes") ||
+         line.starts_with("module {");
+}
+
+// The head of a computation: `ENTRY %main (a: f32[]) -> f32[] {`, `%add (…) -> f32[] {`, `add {`.
+bool OpensComputation(std::string_view line) {
+  if (!line.ends_with('{') && line.find("->") == line.npos) return false;
+  return line.starts_with("ENTRY") || line.find('(') != line.npos ||
+         line.find(' ') == line.size() - 2;
+}
+
+// Between the header and the first computation: the tables of stack frames.
+bool IsOfFrameTable(std::string_view line) {
+  return (line.front() >= '0' && line.front() <= '9') || line == "FileNames" ||
+         line == "FunctionNames" || line == "FileLocations" || line == "StackFrames";
+}
+
+// What stands before the text in the lines of one log.
+class LinePrefix {
+ public:
+  // Of the line in which a module begins at `at`.
+  LinePrefix(std::string_view line, size_t at) : given_(line.substr(0, at)) {
+    is_log_ = at > 0 && hlo::LogPrefixLength(line) > 0;
+    if (is_log_) place_ = PlaceIn(line);
+  }
+  static LinePrefix Of(const ModulePart& part) {
+    return {part.line_prefix, part.line_prefix.size()};
+  }
+
+  // How much of the line is not of the module; nullopt: nothing of it is.
+  std::optional<size_t> LengthIn(std::string_view line) const {
+    if (is_log_) {
+      const size_t length = hlo::LogPrefixLength(line);
+      if (length == 0) return 0;  // a record of several lines
+      if (PlaceIn(line) != place_) return std::nullopt;
+      return std::min(length + 1, line.size());
+    }
+    // A mark of a process, of a test or of a quotation.
+    const std::string_view given = given_;
+    if (line.starts_with(given)) return given.size();
+    const std::string_view bare = given.substr(0, given.find_last_not_of(' ') + 1);
+    return line == bare && !bare.empty() ? line.size() : 0;
+  }
+  const std::string& given() const { return given_; }
+
+ private:
+  static std::string_view PlaceIn(std::string_view line) {
+    const std::string_view prefix = line.substr(0, hlo::LogPrefixLength(line));
+    const size_t space = prefix.find_last_of(" \t");
+    return space == prefix.npos ? prefix : prefix.substr(space + 1);
+  }
+
+  std::string given_, place_;
+  bool is_log_ = false;
+};
+
+class PartFinder {
+ public:
+  PartFinder(std::string_view text, const Limits& limits) : text_(text), limits_(limits) {}
+
+  // Modules one after another, with nothing else between: from border to border.
+  ModuleParts Divided() {
+    ModulePart part;
+    bool has_content = false, is_open = false;
+    TextLine line;
+    const auto close = [&](size_t end) {
+      part.end = end;
+      if (has_content) Add(std::move(part));
+      part = {};
+      has_content = is_open = false;
+    };
+    for (TextLines lines(text_); lines.Next(line);) {
+      const bool separates = line.text.starts_with(kSeparator);
+      const bool opens = OpensHlo(line.text);
+      if (separates || (opens && is_open)) {
+        close(line.begin);
+        part.begin = separates ? line.begin + line.text.size() : line.begin;
+        part.lines_before = line.number;
+      }
+      if (opens || OpensMlir(line.text)) {
+        is_open |= opens;
+        if (part.name.empty()) part.name = NameIn(line.text);
+      }
+      const std::string_view content = Trim(line.text);
+      has_content |= !content.empty() && !content.starts_with("//");
+    }
+    close(text_.size());
+    if (found_.parts.size() < 2) return {};
+    for (ModulePart& each : found_.parts)
+      each.kind = Sniff(text_.substr(each.begin, each.end - each.begin));
+    return Named();
+  }
+
+  // Modules among something else.
+  ModuleParts Among() {
+    TextLine line;
+    for (TextLines lines(text_); more_ || lines.Next(line);) {
+      more_ = false;
+      if (ReadTorch(line)) continue;
+      if (const auto hlo = BeginOf(line.text, "HloModule", &OpensHlo)) {
+        ReadHlo(lines, line, *hlo);
+      } else if (const auto mlir = BeginOf(line.text, "module ", &OpensMlir)) {
+        ReadMlir(lines, line, *mlir);
+      }
+    }
+    return Named();
+  }
+
+ private:
+  // Where in the line a module begins: at its start, behind what a log or a mark puts there, or
+  // after a colon.
+  static std::optional<size_t> BeginOf(std::string_view line, std::string_view word,
+                                       bool (*opens)(std::string_view)) {
+    const size_t at = line.find(word);
+    if (at == line.npos || !opens(line.substr(at))) return std::nullopt;
+    if (at == 0) return at;
+    const char before = line[at - 1];
+    return before == ' ' || before == '\t' || before == ':' || before == '|' || before == '"' ||
+                   before == '`'
+               ? std::optional(at)
+               : std::nullopt;
+  }
+
+  // "  <module> (/home/u/demo.py:9)", "Hashes: (3a1f…)", "Graph Hash: 3a1f…".
+  bool ReadTorch(const TextLine& line) {
+    const std::string_view text = Trim(line.text);
+    if (text.starts_with("TensorsGraphInfo")) {
+      in_torch_ = in_frames_ = true;
+      frames_.clear();
+      hash_.clear();
+      return true;
+    }
+    if (!in_torch_) return false;
+    if (text.starts_with("Hashes:") || text.starts_with("Root Hashes:")) {
+      hash_ = Between(text, "(", ")");
+      in_frames_ = false;
+      return true;
+    }
+    if (text.starts_with("Graph Hash:")) {
+      // It stands behind the graph.
+      if (!found_.parts.empty()) found_.parts.back().hash = Trim(text.substr(11));
+      return true;
+    }
+    if (text.starts_with("IR {")) ++found_.graphs_of_ir;
+    if (in_frames_ && text.ends_with(')') && text.find(" (") != text.npos) {
+      std::string_view place = text.substr(text.rfind(" (") + 2);
+      place.remove_suffix(1);
+      frames_.emplace_back(place);
+      return true;
+    }
+    return !OpensHlo(text) && !OpensMlir(text);
+  }
+
+  // The innermost frame that is not of a library.
+  std::string UserPlace() const {
+    for (const std::string& frame : frames_) {
+      constexpr std::string_view kLibraries[] = {"/site-packages/", "/dist-packages/", "torch_xla/",
+                                                 "/lib/python"};
+      const auto holds = [&](std::string_view part) { return frame.find(part) != frame.npos; };
+      if (std::ranges::none_of(kLibraries, holds)) return frame;
+    }
+    return frames_.empty() ? std::string() : frames_.front();
+  }
+
+  ModulePart Begin(const TextLine& line, size_t at) {
+    ModulePart part;
+    part.begin = line.begin;
+    part.lines_before = line.number;
+    part.name = NameIn(line.text.substr(at));
+    part.line_prefix = line.text.substr(0, at);
+    if (in_torch_) {
+      part.hash = hash_;
+      part.place = UserPlace();
+    }
+    return part;
+  }
+
+  // Up to what is no computation behind the end of one.
+  void ReadHlo(TextLines& lines, TextLine& line, size_t at) {
+    ModulePart part = Begin(line, at);
+    const LinePrefix prefix(line.text, at);
+    size_t end = line.begin + line.text.size();
+    bool has_computation = false, inside = false;
+    while (lines.Next(line)) {
+      const std::optional<size_t> length = prefix.LengthIn(line.text);
+      if (!length) continue;  // another thread's
+      const std::string_view own = line.text.substr(*length);
+      const std::string_view text = Trim(own);
+      if (BeginOf(line.text, "HloModule", &OpensHlo) || text.starts_with("## END_GRAPH") ||
+          text.starts_with(kSeparator)) {
+        more_ = !text.starts_with(kSeparator);
+        break;
+      }
+      if (text.empty()) continue;
+      if (inside) {
+        end = line.begin + line.text.size();
+        inside = !own.starts_with('}');
+      } else if (OpensComputation(text)) {
+        end = line.begin + line.text.size();
+        has_computation = true;
+        inside = !text.ends_with('}');
+      } else if (has_computation) {
+        more_ = true;
+        break;
+      } else if (IsOfFrameTable(text)) {
+        end = line.begin + line.text.size();
+      } else {
+        more_ = true;  // a sentence about a module
+        break;
+      }
+    }
+    part.end = end;
+    if (has_computation) Add(std::move(part));
+  }
+
+  void ReadMlir(TextLines& lines, TextLine& line, size_t at) {
+    ModulePart part = Begin(line, at);
+    part.kind = FileKind::kStableHloText;
+    const LinePrefix prefix(line.text, at);
+    bool is_closed = false;
+    while (lines.Next(line)) {
+      const std::optional<size_t> length = prefix.LengthIn(line.text);
+      if (!length) continue;
+      const std::string_view own = line.text.substr(*length);
+      const bool is_alias = is_closed && own.starts_with("#loc");
+      if (is_closed && !is_alias) break;
+      part.end = line.begin + line.text.size();
+      is_closed |= own.starts_with('}');
+    }
+    more_ = is_closed;
+    if (is_closed) Add(std::move(part));
+  }
+
+  void Add(ModulePart part) {
+    if (std::cmp_greater_equal(found_.parts.size(), limits_.archive_members)) {
+      ++found_.left_out;
+      return;
+    }
+    found_.parts.push_back(std::move(part));
+  }
+
+  // The name where it is the only one of its kind, else the number.
+  ModuleParts Named() {
+    std::map<std::string_view, size_t> counts;
+    for (const ModulePart& part : found_.parts) ++counts[part.name];
+    for (size_t k = 0; k < found_.parts.size(); ++k) {
+      ModulePart& part = found_.parts[k];
+      const bool is_plain = !part.name.empty() && part.name.find_first_of("/:") == part.name.npos &&
+                            (part.name.front() < '0' || part.name.front() > '9');
+      part.selector = is_plain && counts[part.name] == 1 ? part.name : fmt::format("{}", k + 1);
+    }
+    return std::move(found_);
+  }
+
+  std::string_view text_;
+  const Limits& limits_;
+  ModuleParts found_;
+  bool more_ = false;  // the last line that was read is not of what was read
+  bool in_torch_ = false, in_frames_ = false;
+  std::string hash_;
+  std::vector<std::string> frames_;
+};
+
+// Whether a text of modules alone may hold more than one.
+bool MayBeDivided(std::string_view text) {
+  if (text.find("\n// -----") != text.npos) return true;
+  const size_t first = text.find("HloModule");
+  return first != text.npos && text.find("\nHloModule", first) != text.npos;
+}
+
+}  // namespace
+
+ModuleParts FindModuleParts(std::string_view text, FileKind kind, const Limits& limits) {
+  const bool is_module = kind == FileKind::kHloText || kind == FileKind::kStableHloText;
+  const std::string_view start =
+      text.substr(std::min(text.find_first_not_of(" \r\n"), text.size()));
+  const bool is_log = hlo::LogPrefixLength(start.substr(0, start.find('\n'))) > 0;
+  if (is_module && !is_log)
+    return MayBeDivided(text) ? PartFinder(text, limits).Divided() : ModuleParts{};
+  const bool may_hold = kind == FileKind::kTorchTensors || kind == FileKind::kLog ||
+                        kind == FileKind::kText || kind == FileKind::kJson || is_module;
+  return may_hold ? PartFinder(text, limits).Among() : ModuleParts{};
+}
+
+FileView PartView(const FileView& file, const ModulePart& part) {
+  std::string text(part.lines_before, '\n');
+  const std::string_view own = file.bytes().substr(part.begin, part.end - part.begin);
+  if (part.line_prefix.empty()) {
+    text += own;
+  } else {
+    const LinePrefix prefix = LinePrefix::Of(part);
+    TextLine line;
+    for (TextLines lines(own); lines.Next(line);) {
+      const std::optional<size_t> length = prefix.LengthIn(line.text);
+      if (length) {
+        text.append(*length, ' ');
+        text += line.text.substr(*length);
+      }
+      text += '\n';
+    }
+  }
+  return FileView::FromBytes(file.path(), std::move(text));
+}
+
+const ModulePart* FindPart(std::span<const ModulePart> parts, std::string_view selector) {
+  size_t number = 0;
+  const auto [end, error] =
+      std::from_chars(selector.data(), selector.data() + selector.size(), number);
+  const bool is_number = error == std::errc() && end == selector.data() + selector.size();
+  if (is_number) return number >= 1 && number <= parts.size() ? &parts[number - 1] : nullptr;
+  const auto at = std::ranges::find(parts, selector, &ModulePart::selector);
+  return at == parts.end() ? nullptr : &*at;
+}
+
+Error SeveralModules(const std::string& path, std::span<const ModulePart> parts) {
+  constexpr size_t kNamed = 8;
+  std::string names;
+  for (size_t k = 0; k < std::min(parts.size(), kNamed); ++k)
+    names += fmt::format("{}{}:{}", k == 0 ? "" : ", ", path, parts[k].selector);
+  if (parts.size() > kNamed) names += ", …";
+  return {ErrorClass::kInput,
+          fmt::format("holds {}, expected one", Counted(parts.size(), "module")),
+          {path, 0, 0},
+          "name one: " + names};
+}
+
+}  // namespace hloscope::dump
