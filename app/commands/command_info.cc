@@ -74,6 +74,19 @@ class InfoCommand : public Command {
                  "*.textproto), and print the flags that fix the choices",
          .value = "FILE",
          .needs = {"--autotuning"}},
+        {.name = "--memory",
+         .target = &memory_,
+         .help = "what holds the memory of each compiled module at its peak, largest first",
+         .conflicts = {"--select", "--passes", "--diff", "--compile-time", "--autotuning"}},
+        {.name = "--advise",
+         .target = &advise_,
+         .help = "with --memory: what would lower the peak, and to what",
+         .needs = {"--memory"}},
+        {.name = "--verify",
+         .target = &verify_,
+         .help = "with --advise: compile each module with what is advised, by XLA for the "
+                 "device of the dump, and say what it saves",
+         .needs = {"--advise"}},
         {.name = "--module",
          .target = &module_,
          .help = "of dumps: only this module, by name or id",
@@ -104,7 +117,7 @@ class InfoCommand : public Command {
   int Run(const Context& context) override {
     int status = kGood;
     for (const std::string& path : paths_) {
-      if (selection_ || passes_ || diff_ || compile_time_ || autotuning_) {
+      if (selection_ || passes_ || diff_ || compile_time_ || autotuning_ || memory_) {
         status = Worse(status, Lineage(path, context));
         continue;
       }
@@ -121,7 +134,8 @@ class InfoCommand : public Command {
 
  private:
   int Lineage(const std::string& path, const Context& context) {
-    Result<std::string> text = autotuning_     ? AutotuningText(path, {module_, pin_}, context)
+    Result<std::string> text = memory_ ? MemoryText(path, {module_, advise_, verify_}, context)
+                               : autotuning_   ? AutotuningText(path, {module_, pin_}, context)
                                : compile_time_ ? CompileTimeText(path, module_, context)
                                : sass_         ? SassText(path, *selection_, context)
                                : selection_    ? SelectionText(path, *selection_, context)
@@ -390,6 +404,7 @@ class InfoCommand : public Command {
   std::optional<std::string> selection_, diff_, sort_;
   std::optional<int64_t> top_;
   std::string module_, pin_;
+  bool memory_ = false, advise_ = false, verify_ = false;
   bool sass_ = false, passes_ = false, compile_time_ = false, autotuning_ = false,
        changed_only_ = false, no_cache_ = false;
 };

@@ -45,4 +45,13 @@ struct AutotuningRequest {
 Result<std::string> AutotuningText(const std::string& path, const AutotuningRequest& request,
                                    const Context& context);
 
+// What holds the memory at the peak of each compiled module, of a dump or a module; `advise`: what
+// would lower it, `verify`: each advice carried out and compiled by XLA for the dump's device.
+struct MemoryRequest {
+  std::string module;
+  bool advise = false, verify = false;
+};
+Result<std::string> MemoryText(const std::string& path, const MemoryRequest& request,
+                               const Context& context);
+
 }  // namespace hloscope::app

@@ -193,6 +193,7 @@ class JsonKeys(FolderTest):
                    'logs { results { run_time { nanos: 2 } gemm { algorithm: 1 } } results { run_time { nanos: 3 } gemm { algorithm: 2 } } }\n')
         self.case('info --autotuning', 'info', '--autotuning', self.path('records.txt', records), status=0)
         self.case('info --autotuning', 'info', '--autotuning', ATTENTION, status=0)
+        self.case('info --memory', 'info', '--memory', '--advise', MLP, status=0)
         self.case('info --diff', 'info', '--diff', '0010', SOFTMAX, status=0)
         for dump, what in ((SOFTMAX, 'log.4'), (ATTENTION, 'fusion.31'), (MLP, 'dot.1')):
             self.case('info --select INSTRUCTION', 'info', '--select', what, dump)

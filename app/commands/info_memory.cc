@@ -1,0 +1,227 @@
+// `info --memory`: what holds the memory at the peak; with --advise what would lower it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <re2/re2.h>
+
+#include "app/cancel.h"
+#include "app/commands/info_lineage.h"
+#include "app/dump_place.h"
+#include "app/reports/dump_report.h"
+#include "core/analysis/memory/memory_report.h"
+#include "core/backends/pjrt/compile_module.h"
+#include "core/base/counted.h"
+#include "core/base/json.h"
+#include "core/replay/gpu_targets.h"
+
+namespace hloscope::app {
+namespace {
+
+using analysis::MemoryAdvice;
+using analysis::MemoryReport;
+
+constexpr size_t kShownDonations = 8;  // in text
+
+std::string Place(const std::string& source) { return source.empty() ? "" : " at " + source; }
+
+std::string Verdict(const MemoryAdvice& advice) {
+  if (!advice.recompiled_bytes) {
+    return "not verified" + (advice.not_verified.empty() ? "" : ": " + advice.not_verified);
+  }
+  return fmt::format("{}: a compilation saves {}", advice.verified() ? "verified" : "not confirmed",
+                     BytesText(*advice.recompiled_bytes));
+}
+
+std::string TextOf(const std::string& path, const std::vector<MemoryReport>& reports, bool advise) {
+  std::string out = fmt::format("{}: {}\n", path, Counted(reports.size(), "compiled module"));
+  for (const MemoryReport& report : reports) {
+    out += "  " + report.module;
+    if (report.peak_bytes >= 0) {
+      out += fmt::format(": {} ({} parameters, {} results, {} temporary, {} constants)",
+                         BytesText(report.peak_bytes), BytesText(report.parameter_bytes),
+                         BytesText(report.result_bytes), BytesText(report.temporary_bytes),
+                         BytesText(report.constant_bytes));
+    }
+    if (report.live_peak_bytes >= 0) {
+      out += fmt::format("; at most {} live at once, at {}", BytesText(report.live_peak_bytes),
+                         report.peak_instruction);
+    }
+    out += "\n";
+    for (const analysis::MemoryHolder& holder : report.holders) {
+      out += fmt::format("    {:>10}  {:<9}  {} {}{}\n", BytesText(holder.bytes), holder.kind,
+                         holder.instruction, holder.shape, Place(holder.source));
+    }
+    if (report.left_out > 0) out += fmt::format("    {} more\n", report.left_out);
+    for (const MemoryAdvice& advice : report.advice) {
+      out += fmt::format("    advice: {}: {} less, {} instead of {}; {}\n", advice.what,
+                         BytesText(advice.saves_bytes), BytesText(advice.new_peak_bytes),
+                         BytesText(report.peak_bytes), Verdict(advice));
+      for (size_t i = 0; i < advice.donations.size() && i < kShownDonations; ++i) {
+        const analysis::Donation& one = advice.donations[i];
+        out +=
+            fmt::format("      {:>10}  argument {} {}{} to result {{{}}}\n", BytesText(one.bytes),
+                        one.parameter, one.name.empty() ? one.instruction : one.name,
+                        Place(one.source), fmt::join(one.output_index, ","));
+      }
+      if (advice.donations.size() > kShownDonations)
+        out += fmt::format("      {} more\n", advice.donations.size() - kShownDonations);
+    }
+    if (advise && report.advice.empty() && report.peak_bytes >= 0) {
+      out += "    no argument could give its memory to a result\n";
+    }
+    for (const std::string& note : report.notes) out += "    note: " + note + "\n";
+  }
+  return out;
+}
+
+std::string JsonOf(const std::string& path, const std::vector<MemoryReport>& reports) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject().Field("file", path).Key("modules").BeginArray();
+  for (const MemoryReport& report : reports) {
+    json.BeginObject().Field("module", report.module);
+    for (const auto& [key, bytes] : {std::pair("peak_bytes", report.peak_bytes),
+                                     std::pair("live_peak_bytes", report.live_peak_bytes)}) {
+      json.Key(key);
+      bytes < 0 ? json.Null() : json.Value(bytes);
+    }
+    json.Field("peak_instruction", report.peak_instruction);
+    json.Field("parameter_bytes", report.parameter_bytes);
+    json.Field("result_bytes", report.result_bytes);
+    json.Field("temporary_bytes", report.temporary_bytes);
+    json.Field("constant_bytes", report.constant_bytes).Key("holders").BeginArray();
+    for (const analysis::MemoryHolder& holder : report.holders) {
+      json.BeginObject().Field("instruction", holder.instruction).Field("shape", holder.shape);
+      json.Field("source", holder.source).Field("kind", holder.kind);
+      json.Field("bytes", holder.bytes).EndObject();
+    }
+    json.EndArray().Field("left_out", report.left_out).Key("notes").BeginArray();
+    for (const std::string& note : report.notes) json.Value(note);
+    json.EndArray().EndObject();
+  }
+  json.EndArray().Key("advice").BeginArray();
+  for (const MemoryReport& report : reports) {
+    for (const MemoryAdvice& advice : report.advice) {
+      json.BeginObject().Field("module", report.module).Field("what", advice.what);
+      json.Field("instruction", advice.donations[0].instruction);
+      json.Field("source", advice.donations[0].source);
+      json.Field("saves_bytes", advice.saves_bytes);
+      json.Field("new_peak_bytes", advice.new_peak_bytes);
+      json.Field("verified", advice.verified()).Key("recompiled_bytes");
+      advice.recompiled_bytes ? json.Value(*advice.recompiled_bytes) : json.Null();
+      json.Field("not_verified", advice.not_verified).Key("donations").BeginArray();
+      for (const analysis::Donation& one : advice.donations) {
+        json.BeginObject().Field("parameter", one.parameter).Field("instruction", one.instruction);
+        json.Field("name", one.name).Field("source", one.source).Key("result").BeginArray();
+        for (const int64_t i : one.output_index) json.Value(i);
+        json.EndArray().Field("bytes", one.bytes).EndObject();
+      }
+      json.EndArray().EndObject();
+    }
+  }
+  json.EndArray().EndObject();
+  return out + "\n";
+}
+
+// Compiles a module for the device of its dump, and says XLA's own peak.
+class Recompiler {
+ public:
+  Recompiler(const dump::DumpModel& model, int32_t module, const std::stop_token& stop)
+      : stop_(stop) {
+    const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
+    request_.options.limits = model.limits();
+    request_.platform = entry.device == "gpu" ? "xla-gpu" : "xla-cpu";
+    if (entry.device == "gpu") {
+      why_not_ = SetTarget(entry.target);
+    } else if (entry.device != "cpu") {
+      why_not_ = "the dump does not say for which device it was compiled";
+    }
+    const int32_t first = model.FindStage(module, "before_optimizations");
+    if (why_not_.empty() && first < 0) {
+      why_not_ = "the dump has no module before optimizations";
+    }
+    if (!why_not_.empty()) return;
+    auto read = model.Module(module, first);
+    if (!read) {
+      why_not_ = read.error().message;
+      return;
+    }
+    module_ = *std::move(read);
+    before_ = Peak(module_);
+  }
+
+  void Verify(MemoryAdvice& advice) {
+    advice.not_verified = why_not_;
+    if (!why_not_.empty()) return;
+    const auto changed = analysis::WithDonations(module_, advice);
+    if (!changed) {
+      advice.not_verified = changed.error().message;
+      return;
+    }
+    const int64_t after = Peak(*changed);
+    advice.not_verified = why_not_;
+    if (why_not_.empty()) advice.recompiled_bytes = before_ - after;
+  }
+
+ private:
+  // The described device whose compute capability is that of "sm_90a".
+  std::string SetTarget(std::string_view architecture) {
+    static const RE2 kArchitecture("sm_(\\d+)(\\d)[af]?");
+    static const RE2 kCapability("major: (\\d+)(?:\\s+minor: (\\d+))?");
+    std::string wanted_major, wanted_minor;
+    if (!RE2::FullMatch(architecture, kArchitecture, &wanted_major, &wanted_minor)) {
+      return "the dump does not say for which GPU it was compiled";
+    }
+    for (const std::string& name : replay::GpuTargetNames()) {
+      const auto text = replay::ReadGpuTarget(name, request_.options.limits);
+      std::string major, minor;
+      if (!text || !RE2::PartialMatch(*text, kCapability, &major, &minor)) continue;
+      if (minor.empty()) minor = "0";
+      if (major != wanted_major || minor != wanted_minor) continue;
+      request_.target = name;
+      return {};
+    }
+    return fmt::format("no description of a device with {}", architecture);
+  }
+
+  int64_t Peak(const std::shared_ptr<const hlo::Module>& module) {
+    const auto report = replay::CompileModule(module, request_, stop_);
+    if (!report) {
+      why_not_ = report.error().message;
+      return 0;
+    }
+    for (const auto& [name, bytes] : report->memory) {
+      if (name == "peak") return bytes;
+    }
+    why_not_ = "this XLA does not say what memory a program needs";
+    return 0;
+  }
+
+  std::stop_token stop_;
+  replay::CompileModuleRequest request_;
+  std::shared_ptr<const hlo::Module> module_;
+  int64_t before_ = 0;
+  std::string why_not_;
+};
+
+}  // namespace
+
+Result<std::string> MemoryText(const std::string& path, const MemoryRequest& request,
+                               const Context& context) {
+  HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits));
+  int32_t only = -1;
+  if (!request.module.empty()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(only, FindModule(*model, request.module));
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(auto reports, analysis::MemoryReportsOf(*model, only, request.advise));
+  if (request.verify) {
+    const CancelOnSignals cancel;
+    for (MemoryReport& report : reports) {
+      if (report.advice.empty()) continue;
+      Recompiler recompiler(*model, report.position, cancel.token());
+      for (MemoryAdvice& advice : report.advice) recompiler.Verify(advice);
+    }
+  }
+  return context.json ? JsonOf(path, reports) : TextOf(path, reports, request.advise);
+}
+
+}  // namespace hloscope::app

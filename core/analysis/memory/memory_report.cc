@@ -1,0 +1,361 @@
+// Reads the buffer assignment; pairs arguments and results for donation as XLA does.
+#include "core/analysis/memory/memory_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/base/counted.h"
+#include "core/hlo/analysis/source_line.h"
+#include "core/hlo/analysis/users.h"
+#include "core/hlo/opcode.h"
+#include "core/hlo/rewrite/rewriter.h"
+
+namespace hloscope::analysis {
+namespace {
+
+using dump::BufferTable;
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using Index = std::vector<int64_t>;
+
+std::string KindOf(const dump::BufferAllocation& allocation) {
+  if (allocation.is_constant) return "constant";
+  if (allocation.parameter_number >= 0) return "parameter";
+  return allocation.maybe_live_out ? "result" : "temporary";
+}
+
+// Arrays of a shape with their indices, in order.
+void Leaves(const hlo::Shape& shape, Index& index,
+            std::vector<std::pair<Index, const hlo::Shape*>>& leaves) {
+  if (!shape.IsTuple()) {
+    if (shape.IsArray()) leaves.emplace_back(index, &shape);
+    return;
+  }
+  for (size_t i = 0; i < shape.elements().size(); ++i) {
+    index.push_back(static_cast<int64_t>(i));
+    Leaves(shape.elements()[i], index, leaves);
+    index.pop_back();
+  }
+}
+
+std::vector<std::pair<Index, const hlo::Shape*>> Leaves(const hlo::Shape& shape) {
+  std::vector<std::pair<Index, const hlo::Shape*>> leaves;
+  Index index;
+  Leaves(shape, index, leaves);
+  return leaves;
+}
+
+// Answers for one compiled module.
+class Reporter {
+ public:
+  Reporter(const Module& module, const BufferTable& table, MemoryReport& report)
+      : module_(module), table_(table), report_(report) {
+    for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+      const InstructionId id(i);
+      if (module[id].computation == module.entry_id()) entry_.emplace_back(id);
+      by_name_.emplace_back(module.name(id), id);
+    }
+    std::ranges::sort(by_name_);
+  }
+
+  void Totals() {
+    report_.peak_bytes = table_.total_bytes;
+    report_.parameter_bytes = table_.parameter_bytes;
+    report_.result_bytes = table_.live_out_bytes;
+    report_.temporary_bytes = table_.temporary_bytes;
+    report_.constant_bytes = table_.constant_bytes;
+    report_.live_peak_bytes = table_.live_peak_bytes;
+    if (table_.live_peak_point >= 0 &&
+        static_cast<size_t>(table_.live_peak_point) < table_.program.size()) {
+      report_.peak_instruction = table_.program[static_cast<size_t>(table_.live_peak_point)];
+    }
+  }
+
+  void HoldersOfTable() {
+    std::vector<int32_t> values = table_.live_peak_values;
+    if (values.empty()) {
+      for (size_t v = 0; v < table_.values.size(); ++v) values.push_back(static_cast<int32_t>(v));
+      std::ranges::stable_sort(values, std::greater<>(),
+                               [&](int32_t v) { return ValueAt(v).size; });
+    }
+    std::set<std::pair<int32_t, int64_t>> places;  // values on the same bytes count once
+    for (const int32_t v : values) {
+      const dump::BufferValue& value = ValueAt(v);
+      if (!places.emplace(value.allocation, value.offset).second || value.allocation < 0) continue;
+      if (report_.holders.size() == kMaxHolders) {
+        ++report_.left_out;
+        continue;
+      }
+      report_.holders.push_back({value.instruction, value.shape, SourceOf(value.instruction),
+                                 KindOf(table_.allocations[static_cast<size_t>(value.allocation)]),
+                                 value.size});
+    }
+  }
+
+  // Without a buffer assignment: what the instructions of the entry give.
+  void HoldersOfModule() {
+    std::vector<InstructionId> ids;
+    for (const InstructionId id : entry_) {
+      if (module_.shape(id).IsArray()) ids.push_back(id);
+    }
+    std::ranges::stable_sort(ids, std::greater<>(), [&](InstructionId id) { return Bytes(id); });
+    for (const InstructionId id : ids) {
+      if (report_.holders.size() == kMaxHolders) {
+        ++report_.left_out;
+        continue;
+      }
+      const Opcode opcode = module_[id].opcode;
+      report_.holders.push_back({std::string(module_.name(id)), ToString(module_.shape(id)),
+                                 hlo::ToString(hlo::SourceLineOf(module_, id)),
+                                 opcode == Opcode::kParameter  ? "parameter"
+                                 : opcode == Opcode::kConstant ? "constant"
+                                                               : "value",
+                                 Bytes(id)});
+    }
+  }
+
+  // Arguments whose bytes a result could take. XLA: optimize_input_output_buffer_alias.cc pairs the
+  // largest first, where bytes are equal.
+  void AdviseDonations() {
+    const auto results = Leaves(module_.shape(module_[module_.entry_id()].root));
+    std::set<Index> taken;
+    std::set<std::pair<int64_t, Index>> given;
+    for (const hlo::InputOutputAlias& alias : module_.header().input_output_alias) {
+      taken.insert(alias.output_index);
+      given.emplace(alias.parameter, alias.parameter_index);
+    }
+    struct Argument {
+      int64_t number;
+      Index index;
+      InstructionId id;
+      int64_t bytes;
+    };
+    std::vector<Argument> arguments;
+    const auto parameters = module_.Parameters(module_.entry_id());
+    for (size_t p = 0; p < parameters.size(); ++p) {
+      if (!parameters[p].valid()) continue;
+      for (const auto& [index, shape] : Leaves(module_.shape(parameters[p]))) {
+        const int64_t bytes = shape->ByteSize().value_or(0);
+        if (bytes > 0 && !given.contains({static_cast<int64_t>(p), index})) {
+          arguments.push_back({static_cast<int64_t>(p), index, parameters[p], bytes});
+        }
+      }
+    }
+    std::ranges::stable_sort(arguments, std::greater<>(), &Argument::bytes);
+    MemoryAdvice advice;
+    for (const Argument& argument : arguments) {
+      const auto fits = std::ranges::find_if(results, [&](const auto& result) {
+        return !taken.contains(result.first) &&
+               result.second->ByteSize().value_or(0) == argument.bytes &&
+               IsFreeFor(argument.id, result.first);
+      });
+      if (fits == results.end()) continue;
+      taken.insert(fits->first);
+      advice.donations.push_back({argument.number, argument.index, fits->first,
+                                  std::string(module_.name(argument.id)), NameOf(argument.id),
+                                  hlo::ToString(hlo::SourceLineOf(module_, argument.id)),
+                                  argument.bytes});
+      advice.saves_bytes += argument.bytes;
+    }
+    if (advice.donations.empty()) return;
+    advice.saves_bytes -= GrowthOfTemporaries(advice.donations);
+    if (advice.saves_bytes <= 0) return;
+    const Donation& largest = advice.donations[0];
+    advice.new_peak_bytes = report_.peak_bytes - advice.saves_bytes;
+    advice.what = fmt::format(
+        "donate {}, {} {}{}: results of the same bytes take their memory, and the caller must not "
+        "use them afterwards",
+        Counted(advice.donations.size(), "argument"),
+        advice.donations.size() == 1 ? "number" : "the largest number", largest.parameter,
+        largest.name.empty() ? "" : fmt::format(" ({})", largest.name));
+    report_.advice.push_back(std::move(advice));
+  }
+
+ private:
+  const dump::BufferValue& ValueAt(int32_t v) const {
+    return table_.values[static_cast<size_t>(v)];
+  }
+  int64_t Bytes(InstructionId id) const { return module_.shape(id).ByteSize().value_or(0); }
+
+  // The most bytes of these values that live at once.
+  int64_t MostLive(const std::vector<const dump::BufferValue*>& values) const {
+    std::vector<int64_t> change(table_.program.size() + 1, 0);
+    for (const dump::BufferValue* value : values) {
+      const auto first = static_cast<size_t>(value->live_start);
+      const auto last = static_cast<size_t>(value->live_end);
+      if (value->live_start < 0 || last < first || last >= table_.program.size()) continue;
+      change[first] += value->size;
+      change[last + 1] -= value->size;
+    }
+    int64_t live = 0, most = 0;
+    for (const int64_t by : change) most = std::max(most, live += by);
+    return most;
+  }
+
+  // Before a result is written, its memory may hold temporaries; that of an argument cannot. What
+  // the temporaries need in addition.
+  int64_t GrowthOfTemporaries(const std::vector<Donation>& donations) const {
+    std::set<std::string_view> results;
+    for (const Donation& donation : donations) {
+      results.insert(module_.name(Written(donation.output_index)));
+    }
+    std::set<int32_t> freed;
+    for (const dump::BufferValue& value : table_.values) {
+      if (value.allocation >= 0 && results.contains(value.instruction)) {
+        freed.insert(value.allocation);
+      }
+    }
+    std::vector<const dump::BufferValue*> before, after;
+    for (const dump::BufferValue& value : table_.values) {
+      if (value.allocation < 0) continue;
+      const auto& allocation = table_.allocations[static_cast<size_t>(value.allocation)];
+      if (KindOf(allocation) == "temporary" && !allocation.is_thread_local) {
+        before.push_back(&value);
+        after.push_back(&value);
+      } else if (freed.contains(value.allocation) && !results.contains(value.instruction)) {
+        after.push_back(&value);
+      }
+    }
+    return MostLive(after) - MostLive(before);
+  }
+
+  // What the framework calls an argument.
+  std::string NameOf(InstructionId parameter) const {
+    const auto* metadata =
+        module_.Get<hlo::OpMetadata>(module_[parameter], AttributeKey::kMetadata);
+    return metadata == nullptr ? std::string() : std::string(module_[metadata->op_name]);
+  }
+
+  std::string SourceOf(std::string_view instruction) const {
+    const auto at = std::ranges::lower_bound(by_name_, instruction, {},
+                                             [](const auto& one) { return one.first; });
+    if (at == by_name_.end() || at->first != instruction) return {};
+    return hlo::ToString(hlo::SourceLineOf(module_, at->second));
+  }
+
+  // The instruction of the entry that writes that result.
+  InstructionId Written(const Index& index) const {
+    InstructionId id = module_[module_.entry_id()].root;
+    for (const int64_t i : index) {
+      if (module_[id].opcode != Opcode::kTuple) break;
+      id = module_.operands(id)[static_cast<size_t>(i)];
+    }
+    while (module_[id].opcode == Opcode::kBitcast) id = module_.operands(id)[0];
+    return id;
+  }
+
+  // Whether the last use of the parameter comes before the result is written: else a donation makes
+  // XLA copy it. An instruction that reads each element where it writes it may do both.
+  bool IsFreeFor(InstructionId parameter, const Index& result) const {
+    if (!module_.header().is_scheduled) return false;
+    const InstructionId producer = Written(result);
+    if (producer == parameter || module_[producer].opcode == Opcode::kParameter) return false;
+    std::vector<InstructionId> uses = {parameter};
+    for (size_t i = 0; i < uses.size(); ++i) {
+      for (const InstructionId user : hlo::UsersOf(module_).users(uses[i])) {
+        if (module_[user].opcode == Opcode::kBitcast) {
+          uses.push_back(user);
+        } else if (user.index > producer.index) {
+          return false;
+        } else if (user == producer && !WritesWhereItReads(producer, uses[i])) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  static bool IsElementwise(Opcode opcode) {
+    return (hlo::Info(opcode).flags & hlo::kFlagElementwise) != 0 || opcode == Opcode::kBitcast;
+  }
+
+  // XLA: HloDataflowAnalysis::CanShareOperandBufferWithUser, for elementwise instructions and
+  // fusions whose path from that operand to the result is elementwise.
+  bool WritesWhereItReads(InstructionId producer, InstructionId operand) const {
+    if (module_[producer].opcode != Opcode::kFusion) {
+      return IsElementwise(module_[producer].opcode);
+    }
+    const auto callees = module_.CalledComputations(module_[producer]);
+    if (callees.size() != 1) return false;
+    const auto operands = module_.operands(producer);
+    const auto parameters = module_.Parameters(callees[0]);
+    std::vector<InstructionId> reached;
+    for (size_t i = 0; i < operands.size() && i < parameters.size(); ++i) {
+      if (operands[i] == operand) reached.push_back(parameters[i]);
+    }
+    std::set<uint32_t> seen;
+    while (!reached.empty()) {
+      const InstructionId id = reached.back();
+      reached.pop_back();
+      for (const InstructionId user : hlo::UsersOf(module_).users(id)) {
+        const Opcode opcode = module_[user].opcode;
+        const bool updates = opcode == Opcode::kDynamicUpdateSlice &&
+                             module_.operands(user)[0] == id &&
+                             std::ranges::count(module_.operands(user), id) == 1;
+        if (!IsElementwise(opcode) && !updates && opcode != Opcode::kTuple) return false;
+        if (seen.insert(user.index).second) reached.push_back(user);
+      }
+    }
+    return true;
+  }
+
+  const Module& module_;
+  const BufferTable& table_;
+  MemoryReport& report_;
+  std::vector<InstructionId> entry_;
+  std::vector<std::pair<std::string_view, InstructionId>> by_name_;
+};
+
+}  // namespace
+
+Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, int32_t only,
+                                                  bool advise) {
+  std::vector<MemoryReport> reports;
+  for (int32_t m = 0; m < static_cast<int32_t>(model.modules().size()); ++m) {
+    const int32_t stage = model.FinalStage(m);
+    if ((only >= 0 && m != only) || stage < 0) continue;
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto module, model.Module(m, stage));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto table, model.Buffers(m));
+    MemoryReport& report = reports.emplace_back();
+    report.position = m;
+    const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(m)];
+    report.module =
+        entry.id < 0 ? entry.name : fmt::format("module_{:04}.{}", entry.id, entry.name);
+    Reporter reporter(*module, *table, report);
+    if (table->source == dump::BufferSource::kNone) {
+      reporter.HoldersOfModule();
+      report.notes.emplace_back(
+          "no buffer assignment: these are the largest values of the entry computation, and do not "
+          "live all at once (XLA writes it with --xla_dump_to)");
+    } else {
+      reporter.Totals();
+      reporter.HoldersOfTable();
+      if (!table->has_values()) {
+        report.notes.emplace_back("the dump has the total alone (add --xla_dump_hlo_as_proto)");
+      } else if (table->live_peak_bytes < 0) {
+        report.notes.emplace_back("no live ranges: these values do not live all at once");
+      }
+      if (advise) reporter.AdviseDonations();
+    }
+    for (const std::string& warning : table->warnings) report.notes.push_back(warning);
+  }
+  return reports;
+}
+
+Result<std::shared_ptr<const Module>> WithDonations(const std::shared_ptr<const Module>& module,
+                                                    const MemoryAdvice& advice) {
+  hlo::Rewriter rewriter(module);
+  for (const Donation& donation : advice.donations) {
+    rewriter.builder().header().input_output_alias.push_back(
+        {donation.output_index, donation.parameter, donation.parameter_index, false});
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(auto made, rewriter.Finish());
+  return made.module;
+}
+
+}  // namespace hloscope::analysis
