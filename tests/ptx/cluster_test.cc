@@ -151,6 +151,34 @@ TEST(PtxClusters, ReadTheSharedMemoryOfOthers) {
                 value);
 }
 
+// Threads that have returned are not waited for, and their arrivals do not count for others: the
+// second warp of the first block stores last, and the first warp reads behind the barrier.
+TEST(PtxClusters, BarriersAfterReturns) {
+  const std::string slow =
+      "setp.lt.u32 %p2, %r1, 32;\n@%p2 bra meet;\nmov.b32 %r10, 0;\nspin:\n"
+      "add.u32 %r10, %r10, 1;\nsetp.lt.u32 %p3, %r10, 500;\n@%p3 bra spin;\n"
+      "st.shared.b32 [%r5], %r20;\nmeet:\n";
+  const std::string read =
+      kMeet +
+      "xor.b32 %r8, %r4, 128;\nadd.s32 %r8, %r2, %r8;\nld.shared.b32 %r9, [%r8];\n"
+      "@!%p2 mov.b32 %r9, 7;\nst.global.b32 [%rd7], %r9;";
+  const auto expected = [](uint32_t block, uint32_t thread) {
+    return block % 2 != 0 ? 0u : thread < 32 ? block * 64 + thread + 32 : 7u;
+  };
+  const std::string of_second = "setp.eq.u32 %p4, %r3, 1;\n";
+  ExpectResults(RunClusters(of_second + "@%p4 ret;\n" + slow + read), expected);
+  ExpectResults(
+      RunClusters(of_second + "@%p4 barrier.cluster.arrive.release;\n@%p4 ret;\n" + slow + read),
+      expected);
+  // One warp of the second block has returned; the other one is waited for.
+  ExpectResults(RunClusters(of_second + "setp.ge.and.u32 %p5, %r1, 32, %p4;\n" +
+                            "@%p5 barrier.cluster.arrive.release;\n@%p5 ret;\n" + slow +
+                            "@%p4 bra "
+                            "last;\n" +
+                            read + "\nret;\nlast:\n" + kMeet),
+                expected);
+}
+
 // All threads of the cluster add to a word of the first block, which tells all.
 TEST(PtxClusters, AtomicsOnTheFirstBlock) {
   const auto run = RunClusters(

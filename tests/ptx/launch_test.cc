@@ -152,6 +152,30 @@ TEST(PtxLaunch, CallsThatBecomeTooMuchAreRefusedBeforeTheyAreCopied) {
   EXPECT_NE(doubled.error().message.find("too many statements"), std::string::npos);
 }
 
+// Few bytes of text declare many registers: of one entry, of all, and of copies of one function.
+TEST(PtxLaunch, RegistersOfAModuleAreBounded) {
+  const std::string head = ".version 8.7\n.target sm_90a\n.address_size 64\n";
+  const auto entries = [](int count, const std::string& body) {
+    std::string text;
+    for (int i = 0; i < count; ++i)
+      text += ".visible .entry k" + std::to_string(i) + "()\n{\n" + body + "ret;\n}\n";
+    return text;
+  };
+  const auto error = [&](const std::string& text) {
+    const auto module = Module::Parse(head + text, "k.ptx", {.module_registers = 16'000});
+    return module.has_value() ? "" : module.error().ToString();
+  };
+  const std::string many = ".reg .b32 %r<1000>;\n";
+  EXPECT_EQ(error(entries(2, many)), "");
+  EXPECT_EQ(error(entries(20, many)),
+            "k.ptx:84:17: more than 16000 registers in a module (the limit guards against "
+            "malicious files)");
+  const std::string function = ".func f()\n{\n.reg .b32 %r<900>;\nret;\n}\n";
+  EXPECT_EQ(error(function + entries(2, "call f;\n")), "");
+  EXPECT_TRUE(error(function + entries(20, "call f;\n"))
+                  .contains("calls that become too many statements, registers or variables"));
+}
+
 TEST(PtxLaunch, AWordThatEndsPastAnArgumentMayBeSwappedIfItKeepsItsBytes) {
   const auto ran = [](const char* mask) {
     return RunKernel("ld.global.b32 %r3, [%rd3+4];\nxor.b32 %r4, %r3, " + std::string(mask) +

@@ -10,8 +10,8 @@ namespace {
 
 // Calls inside calls: XLA's kernels and those of CUDA's libraries have a few.
 constexpr int kMaxDepth = 256;
-// What a text may become beside its own statements: 120 MB.
-constexpr uint64_t kFreeStatements = 1 << 18;
+// What a text may become beside its own statements (120 MB), registers and variables.
+constexpr uint64_t kFree = 1 << 18;
 constexpr uint64_t kMaxGrowth = 8;
 
 class Inliner {
@@ -19,19 +19,19 @@ class Inliner {
   Inliner(Syntax& syntax, const TextLimits& limits) : syntax_(syntax), limits_(limits) {
     for (size_t i = 0; i < syntax.functions.size(); ++i) {
       if (syntax.functions[i].has_body) functions_.emplace(syntax.functions[i].name, i);
-      own_ += syntax.functions[i].statements.size();
+      Add(own_, OwnSize(syntax.functions[i]));
     }
     sizes_.resize(syntax.functions.size());
-    for (const Entry& entry : syntax.entries) own_ += entry.statements.size();
+    for (const Entry& entry : syntax.entries) Add(own_, OwnSize(entry));
   }
 
   Status Run() {
-    uint64_t statements = 0;
+    Size all;
     for (Entry& entry : syntax_.entries) {
       if (std::ranges::none_of(entry.statements, IsCall)) continue;
       HLOSCOPE_ASSIGN_OR_RETURN(const Size size, SizeOf(entry, 0));
-      statements += size.statements;
-      HLOSCOPE_TRY(Check(size, statements, entry.position));
+      Add(all, size);
+      HLOSCOPE_TRY(Check(size, all, entry.position));
     }
     for (Entry& entry : syntax_.entries) {
       if (std::ranges::any_of(entry.statements, IsCall)) Flatten(entry);
@@ -56,19 +56,28 @@ class Inliner {
     return found == functions_.end() ? nullptr : &syntax_.functions[found->second];
   }
 
+  static Size OwnSize(const Entry& body) {
+    return {body.statements.size(), body.registers.size(), body.variables.size()};
+  }
+
   // Sums saturate at more than any limit.
-  static uint64_t Sum(uint64_t a, uint64_t b) { return std::min(a + b, uint64_t{1} << 62); }
+  static void Add(Size& sum, const Size& size) {
+    const auto add = [](uint64_t& to, uint64_t more) {
+      to = std::min(to + more, uint64_t{1} << 62);
+    };
+    add(sum.statements, size.statements);
+    add(sum.registers, size.registers);
+    add(sum.variables, size.variables);
+  }
 
   Result<Size> SizeOf(const Entry& body, int depth) {
-    Size size{body.statements.size(), body.registers.size(), body.variables.size()};
+    Size size = OwnSize(body);
     for (const Statement& statement : body.statements) {
       const Entry* const function = Callee(statement);
       if (function == nullptr) continue;
       HLOSCOPE_ASSIGN_OR_RETURN(const Size of_it, SizeOfCall(statement, *function, depth + 1));
-      // A branch around a call with a guard.
-      size.statements = Sum(size.statements, Sum(of_it.statements, 1));
-      size.registers = Sum(size.registers, of_it.registers);
-      size.variables = Sum(size.variables, of_it.variables);
+      Add(size, of_it);
+      Add(size, {1});  // a branch around a call with a guard
       size.height = std::max(size.height, of_it.height + 1);
     }
     return size;
@@ -98,11 +107,15 @@ class Inliner {
     return known = size;
   }
 
-  Status Check(const Size& size, uint64_t statements, Position position) const {
-    const uint64_t most =
-        std::min<uint64_t>(limits_.statements, std::max(kFreeStatements, own_ * kMaxGrowth));
-    if (statements <= most && size.registers <= limits_.registers &&
-        size.variables <= limits_.variables) {
+  // `all`: of the entries up to this one.
+  Status Check(const Size& size, const Size& all, Position position) const {
+    const auto fits = [](uint64_t sum, uint64_t own, uint64_t limit) {
+      return sum <= std::min(limit, std::max(kFree, own * kMaxGrowth));
+    };
+    if (size.registers <= limits_.registers && size.variables <= limits_.variables &&
+        fits(all.statements, own_.statements, limits_.statements) &&
+        fits(all.registers, own_.registers, limits_.module_registers) &&
+        fits(all.variables, own_.variables, limits_.statements)) {
       return {};
     }
     return Fail(position, "calls that become too many statements, registers or variables",
@@ -225,7 +238,7 @@ class Inliner {
   const TextLimits& limits_;
   std::unordered_map<std::string_view, size_t> functions_;
   std::vector<Size> sizes_;  // by function
-  uint64_t own_ = 0;         // statements of the text
+  Size own_;                 // of the text
 };
 
 }  // namespace

@@ -143,8 +143,17 @@ class ModuleParser {
     HLOSCOPE_TRY(tokens_.Expect('{', "before the body of an entry"));
     BodyParser body(tokens_, syntax_, names_, entry, limits_, statements_, bytes_);
     HLOSCOPE_TRY(body.Parse());
+    HLOSCOPE_TRY(CountRegisters(entry));
     syntax_.entries.push_back(std::move(entry));
     return {};
+  }
+
+  Status CountRegisters(const Entry& entry) {
+    registers_ += entry.registers.size();
+    if (registers_ <= limits_.module_registers) return {};
+    return tokens_.Fail(entry.position,
+                        fmt::format("more than {} registers in a module", limits_.module_registers),
+                        "the limit guards against malicious files");
   }
 
   Status CheckParameterSpace(const Entry& entry) {
@@ -187,6 +196,7 @@ class ModuleParser {
       HLOSCOPE_TRY(tokens_.Expect('{', "before the body of a function"));
       BodyParser body(tokens_, syntax_, names_, function, limits_, statements_, bytes_);
       HLOSCOPE_TRY(body.Parse());
+      HLOSCOPE_TRY(CountRegisters(function));
     }
     syntax_.functions.push_back(std::move(function));
     return {};
@@ -259,7 +269,7 @@ class ModuleParser {
   std::unordered_map<std::string_view, uint32_t> names_;
   std::unordered_set<std::string_view> entry_names_, functions_;  // functions: with a body
   uint32_t statements_ = 0;
-  uint64_t bytes_ = 0;
+  uint64_t registers_ = 0, bytes_ = 0;
   bool is_extern_ = false;
 };
 

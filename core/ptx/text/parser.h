@@ -15,10 +15,11 @@ struct TextLimits {
   uint32_t variables = 100'000;
   uint64_t variable_bytes = 256u << 20;  // of all initialised and zeroed variables of a module
   uint32_t registers = 1u << 20;         // of one entry
-  uint32_t statements = 4u << 20;        // of one module
-  uint32_t parameters = 4096;            // of one entry
-  uint32_t nesting = 64;                 // of { }
-  uint32_t operand_parts = 256;          // of one vector
+  uint64_t module_registers = 16u << 20;
+  uint32_t statements = 4u << 20;  // of one module
+  uint32_t parameters = 4096;      // of one entry
+  uint32_t nesting = 64;           // of { }
+  uint32_t operand_parts = 256;    // of one vector
 };
 
 // The module that `text` says; an empty text is a module without entries. Errors, all of the input
