@@ -205,6 +205,15 @@ TEST(Fusion, RecomputationIsBounded) {
   EXPECT_GE(Kernels(Compiled(Stages(20, 4000))).size(), 10u);
 }
 
+// A loop over few elements is a loop: it would divide 30 times as often.
+TEST(Fusion, SmallLoopsComputeExpensiveFunctionsOnce) {
+  const auto compiled = Compiled(R"(ENTRY e {
+  x = f32[16] parameter(0) y = f32[16,30] parameter(1) z = f32[16] parameter(2)
+  d = f32[16] divide(x, z) b = f32[16,30] broadcast(d), dimensions={0}
+  ROOT r = f32[16,30] multiply(b, y) })");
+  EXPECT_EQ(Kernels(compiled), (Names{"divide/1", "loop_multiply_fusion/1"}));
+}
+
 TEST(Fusion, ManyPartsAreCopied) {
   std::string parameters, parts;
   for (int k = 0; k < 9; ++k) {

@@ -119,7 +119,9 @@ std::vector<KernelReads> FusionGraph::KernelsOf(Position p) const {
 }
 
 KernelWork::Value FusionGraph::ValueOf(Position p, size_t maps, double count) const {
-  return {ElementCount(module_.shape(id(p))), CostOf(module_[id(p)].opcode), maps, count};
+  const Opcode opcode = module_[id(p)].opcode;
+  return {ElementCount(module_.shape(id(p))), CostOf(opcode), maps, count,
+          opcode == Opcode::kConcatenate};
 }
 
 void FusionGraph::Decide(Position p) {
@@ -201,7 +203,7 @@ FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<KernelRead
   const auto users = static_cast<double>(kernels.size());
   double count = 0;
   for (const auto& [kernel, value] : kernels) {
-    count += nodes_[kernel].work.FitsUnrolled(value) ? value.Demanded() : value.count;
+    count += nodes_[kernel].work.ComputesOnce(value) ? value.Demanded() : value.count;
   }
   const double again = std::max(0.0, count - elements);
   const std::string recomputed = fmt::format("{}, {:.6g} elements computed instead of {:.6g}",
@@ -263,8 +265,11 @@ void FusionGraph::MakeOutside(Position p) {
 void FusionGraph::MakeRoot(Position p) {
   const Reads reads{.map = 0, .count = LoopCount(module_, id(p))};
   nodes_[p].role = Role::kRoot;
-  nodes_[p].work = KernelWork(IsElemental(module_, id(p)), for_gpu_);
-  nodes_[p].work.Add({reads.count, CostOf(module_[id(p)].opcode), 1, reads.count});
+  nodes_[p].work =
+      KernelWork(IsElemental(module_, id(p)), for_gpu_, ElementCount(module_.shape(id(p))));
+  KernelWork::Value value = ValueOf(p, 1, reads.count);
+  value.elements = reads.count;  // of a reduction those that it goes through
+  nodes_[p].work.Add(value);
   ReadOperands(p, p, reads);
 }
 

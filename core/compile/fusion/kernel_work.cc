@@ -31,13 +31,17 @@ bool KernelWork::FitsLoop(const Value& value) const {
 }
 
 bool KernelWork::FitsUnrolled(const Value& value) const {
-  return may_unroll_ && unrolled_ + value.Demanded() <= kMaxUnrolled;
+  return may_unroll_ && (has_parts_ || value.has_parts) &&
+         unrolled_ + value.Demanded() <= kMaxUnrolled;
 }
 
-bool KernelWork::FitsUnrolled() const { return may_unroll_ && unrolled_ <= kMaxUnrolled; }
+bool KernelWork::FitsUnrolled() const {
+  return may_unroll_ && has_parts_ && unrolled_ <= kMaxUnrolled;
+}
 
 void KernelWork::Add(const Value& value) {
   must_unroll_ |= !FitsLoop(value);
+  has_parts_ |= value.has_parts;
   maps_ += value.maps;
   own_ += value.elements * value.cost;
   again_ += std::max(0.0, value.count - value.elements) * value.cost;
@@ -46,6 +50,8 @@ void KernelWork::Add(const Value& value) {
 
 void KernelWork::Add(const KernelWork& other) {
   may_unroll_ &= other.may_unroll_;
+  has_parts_ |= other.has_parts_;
+  is_tiny_ &= other.is_tiny_;
   must_unroll_ |= other.must_unroll_;
   unrolled_ += other.unrolled_;
   maps_ += other.maps_;
@@ -68,10 +74,9 @@ class WorkCounter {
       reads_[root.index].push_back({.map = 0, .count = loop});
     }
     vectors_ = std::ceil(loop / std::min<double>(lanes_, std::exp2(std::floor(std::log2(loop)))));
-    work_ = KernelWork(true, false);
+    work_ = KernelWork(true, false, loop);
     for (size_t k = instructions.size(); k-- > 0;) Visit(instructions[k]);
-    return has_parts_ && work_.FitsUnrolled() &&
-           (work_.must_unroll() || work_.unrolled_elements() <= in_loop_);
+    return work_.FitsUnrolled() && (work_.must_unroll() || work_.unrolled_elements() <= in_loop_);
   }
 
  private:
@@ -79,12 +84,11 @@ class WorkCounter {
     std::vector<Reads>& reads = reads_[id.index];
     if (reads.empty()) return;
     const Opcode opcode = module_[id].opcode;
-    has_parts_ |= opcode == Opcode::kConcatenate;
     double count = 0;
     for (const Reads& each : reads) count += each.count;
     const double elements = ElementCount(module_.shape(id));
     if (reads.size() > kMaxMaps) reads = {ReadsOfAll(id, elements)};
-    work_.Add({elements, CostOf(opcode), reads.size(), count});
+    work_.Add({elements, CostOf(opcode), reads.size(), count, opcode == Opcode::kConcatenate});
     if (CostOf(opcode) > 0) {
       const size_t steps = opcode == Opcode::kConcatenate ? module_.operands(id).size() : 1;
       in_loop_ += static_cast<double>(reads.size() * steps) * vectors_;
@@ -111,7 +115,6 @@ class WorkCounter {
   int lanes_;
   double vectors_ = 1;  // of a loop over the results
   double in_loop_ = 0;  // vectors that the loop computes
-  bool has_parts_ = false;
   KernelWork work_;
   std::unordered_map<uint32_t, std::vector<Reads>> reads_;  // by instruction of the kernel
 };

@@ -24,20 +24,26 @@ class KernelWork {
   // A value that the kernel computes, and how the kernel reads it.
   struct Value {
     double elements = 1, cost = 0;
-    size_t maps = 1;   // different indices in an iteration
-    double count = 1;  // reads over all iterations
+    size_t maps = 1;         // different indices in an iteration
+    double count = 1;        // reads over all iterations
+    bool has_parts = false;  // it is a concatenation
 
     // Reads of the whole kernel are of no more elements than there are.
     double Demanded() const { return count < elements ? count : elements; }
   };
 
   KernelWork() = default;
-  KernelWork(bool is_elemental, bool for_gpu)
-      : may_unroll_(is_elemental && !for_gpu), for_gpu_(for_gpu) {}
+  // `results`: elements of the root.
+  KernelWork(bool is_elemental, bool for_gpu, double results)
+      : may_unroll_(is_elemental && !for_gpu), for_gpu_(for_gpu), is_tiny_(results <= kMaxTiny) {}
 
   // Whether the value can be computed in the kernel by either form.
   bool FitsLoop(const Value& value) const;
   bool FitsUnrolled(const Value& value) const;
+  // Whether the kernel computes each element of it once then.
+  bool ComputesOnce(const Value& value) const {
+    return FitsUnrolled(value) && (must_unroll_ || is_tiny_);
+  }
   void Add(const Value& value);
   // Where both are parts of one kernel.
   void Add(const KernelWork& other);
@@ -47,7 +53,10 @@ class KernelWork {
   double unrolled_elements() const { return unrolled_; }
 
  private:
-  bool may_unroll_ = false, for_gpu_ = false;
+  static constexpr double kMaxTiny = 16;
+
+  bool may_unroll_ = false, for_gpu_ = false, is_tiny_ = false;
+  bool has_parts_ = false;      // only then it is unrolled
   bool must_unroll_ = false;    // a loop would compute something too often
   double unrolled_ = 0;         // elements
   size_t maps_ = 0;             // values in the code of a loop
