@@ -12,6 +12,7 @@
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/replay/gpu_targets.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 namespace {
@@ -129,7 +130,9 @@ class Recompiler {
       : stop_(stop) {
     const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
     request_.options.limits = model.limits();
-    request_.platform = entry.device == "gpu" ? "xla-gpu" : "xla-cpu";
+    request_.platform = replay::PluginPlatform(entry.device == "gpu" ? replay::Devices::kGpu
+                                                                     : replay::Devices::kHost)
+                            ->name;
     if (entry.device == "gpu") {
       why_not_ = SetTarget(entry.target);
     } else if (entry.device != "cpu") {

@@ -106,15 +106,19 @@ class CompareDumps(unittest.TestCase):
         for form in others:
             self.assertEqual(record('compare', paths[forms[0]], paths[form])[0], 1, form)
 
-    def test_what_is_no_module_of_the_dump(self):
+    def test_what_is_no_hlo(self):
         dump = self.dump('a', [64])
         self.write('a', 'published.stablehlo.mlir', '// Source: a report\n\n// of two lines\nmodule {\n  func.func public @main(%x: tensor<f32>) -> tensor<f32> {\n'
                                                     '    %y = stablehlo.sine %x : tensor<f32>\n    return %y : tensor<f32>\n  }\n}\n')
         self.write('a', 'ir_text.txt', 'IR {\n  %0 = f32[3] xla::device_data(), location=f@a.py:1, xla_shape=f32[3]{0}\n}\n')
         status, found = record('compare', dump, dump)
-        self.assertEqual((status, found['equal'], found['modules']), (0, 1, []))
+        self.assertEqual((status, found['equal'], found['modules']), (0, 2, []))
         _, found = record('info', dump)
-        self.assertEqual([m['name'] for m in found['modules']], ['jit_f0'])
+        self.assertEqual(sorted(m['name'] for m in found['modules']), ['jit_f0', 'published'])
+        other = self.dump('b', [64])
+        self.write('b', 'published.stablehlo.mlir', 'module {\n  func.func public @main(%x: tensor<f32>) -> tensor<f32> {\n    return %x : tensor<f32>\n  }\n}\n')
+        status, found = record('compare', dump, other)
+        self.assertEqual((status, found['equal'], [m['module'] for m in found['modules']]), (2, 1, ['published']))
 
     def test_all_modules_are_compared(self):
         a, b = self.dump('a', [64] * 5), self.dump('b', [64, 64, 65, 64, 4096])

@@ -39,6 +39,24 @@ StageProgram ReadStage(const DumpModel& model, int32_t module, int32_t stage,
   return out;
 }
 
+// The StableHLO of a module that has no HLO, by its bytes.
+std::optional<StageProgram> ReadStableHlo(const DumpModel& model, int32_t module) {
+  const int32_t at = model.StableHloFile(module);
+  if (at < 0 || !model.modules()[static_cast<size_t>(module)].stages.empty()) return std::nullopt;
+  StageProgram out{.name = "stablehlo",
+                   .phase = dump::StagePhase::kOther,
+                   .file = model.FullPath(at),
+                   .program = {},
+                   .problem = {},
+                   .notes = {}};
+  if (const Result<FileView> file = model.OpenFile(at); file) {
+    out.program.emplace().fingerprint.program = QuickHash(file->bytes(), 1);
+  } else {
+    out.problem = file.error().ToString();
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<int32_t> ComparedStages(const DumpModel& model, int32_t module) {
@@ -103,6 +121,8 @@ Result<DumpPrograms> ReadPrograms(const DumpModel& model, ProgramReader& reader,
       program.peak_bytes = (*buffers)->total_bytes;
     for (const int32_t stage : ComparedStages(model, module))
       program.stages.push_back(ReadStage(model, module, stage, reader));
+    if (auto program_text = ReadStableHlo(model, module))
+      program.stages.push_back(*std::move(program_text));
   };
   HLOSCOPE_TRY(ParallelFor(std::ssize(out.programs), jobs, read, stop));
   return out;

@@ -67,8 +67,9 @@ class PlatformDivergence {
     // The one runs in workers, the other in a child of its own.
     auto optimized = std::async(std::launch::async, [this] { return Optimise(); });
     const Status plain = RunPlain();
-    HLOSCOPE_TRY(optimized.get());
-    HLOSCOPE_TRY(plain);
+    const Status made = optimized.get();
+    HLOSCOPE_TRY(plain);  // names what the platform refuses
+    HLOSCOPE_TRY(made);
     arguments_ = optimized_ == module_ ? plain_.arguments : LeafArguments(plain_.arguments);
     HLOSCOPE_TRY(Walk());
     HLOSCOPE_TRY(CheckBits());

@@ -17,6 +17,7 @@ Result<RunReport> RunPlain(const std::shared_ptr<const hlo::Module>& module, con
   RunSpec plain = request;
   plain.compare.isolate = false;
   plain.repeats.iterations = plain.repeats.runs = 1;
+  plain.execution.names_refused = true;
   RunReport report = RunModule(module, plain, sinks, stop);
   verdict.warnings = report.warnings;
   if (report.error) return std::unexpected(*report.error);
