@@ -270,7 +270,15 @@ class DivergeCommand : public Command {
     if (!verdict.first_bad.empty()) {
       request.test.python = verdict.first_bad;
     }
-    return bundle_.Make(files_[0], {.verdict = line}, shared_, context, stop, line);
+    const int made = bundle_.Make(files_[0], {.verdict = line}, shared_, context, stop, line);
+    // A bundle holds one module, so that what it replays is not the difference.
+    if (!passes_ && files_.size() == 2) {
+      PrintError(
+          FormatText("warning: the bundle holds {} alone, and does not replay the difference: "
+                     "attach {} to the report",
+                     files_[0], files_[1]));
+    }
+    return made;
   }
 
   // The stages of a dump were evaluated by the reference: unless a platform was asked for, the

@@ -264,7 +264,7 @@ class FindCommand : public Command {
   Status Search(Target& target, const Pattern& pattern, const Context& context,
                 std::vector<Match>& matches) const {
     const std::string& path = target.path;
-    HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, context.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, dump::OpenInput(path, context.limits));
     dump::FileKind kind = dump::Sniff(file.bytes());
     const bool is_text = dump::IsText(kind);
     target.searched = true;

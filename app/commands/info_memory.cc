@@ -67,7 +67,7 @@ std::string TextOf(const std::string& path, const std::vector<MemoryReport>& rep
         out += fmt::format("      {} more\n", advice.donations.size() - kShownDonations);
     }
     if (advise && report.advice.empty() && report.peak_bytes >= 0) {
-      out += "    no argument could give its memory to a result\n";
+      out += "    no argument was found whose last use writes a result of its bytes\n";
     }
     for (const std::string& note : report.notes) out += "    note: " + note + "\n";
   }

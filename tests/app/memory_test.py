@@ -10,7 +10,8 @@ from command_tests import FolderTest
 
 HLOSCOPE, SAMPLES = map(os.path.abspath, sys.argv[1:3])
 
-# p and q can be donated: their last user writes a result of their bytes where it reads them. y is
+# p and q can be donated: their last user writes a result of their bytes where it reads them, q's
+# copy is needless then. y is
 # read in another order than v is written, and w is read after the result that could take it.
 MODULE = '''HloModule m, is_scheduled=true{alias}
 
@@ -21,7 +22,8 @@ ENTRY e {{
   w = f32[128]{{0}} parameter(3)
   d = f32[256]{{0}} reverse(p), dimensions={{0}}
   n = f32[256]{{0}} add(p, d)
-  r = f32[256]{{0}} negate(q)
+  z = f32[256]{{0}} copy(q)
+  r = f32[256]{{0}} negate(z)
   v = f32[512]{{0}} reverse(y), dimensions={{0}}
   u = f32[128]{{0}} constant({{...}})
   k = f32[128]{{0}} negate(u)
@@ -42,6 +44,7 @@ allocation 4: size 1024, page 0, maybe-live-out:
  value: <4 d @0> (size=1024,offset=0): f32[256]{0}
  value: <5 n @0> (size=1024,offset=0): f32[256]{0}
 allocation 5: size 1024, page 0, maybe-live-out:
+ value: <10 z @0> (size=1024,offset=0): f32[256]{0}
  value: <6 r @0> (size=1024,offset=0): f32[256]{0}
 allocation 6: size 2048, page 0, maybe-live-out:
  value: <7 v @0> (size=2048,offset=0): f32[512]{0}
@@ -52,7 +55,7 @@ allocation 8: size 512, page 0, maybe-live-out:
 
 Total bytes used: 9728 (9.5KiB)
 '''
-LIVES = '''HloLiveRange (max 12):
+LIVES = '''HloLiveRange (max 13):
   InstructionSequence:
     0:p
     1:q
@@ -60,23 +63,25 @@ LIVES = '''HloLiveRange (max 12):
     3:w
     4:d
     5:n
-    6:r
-    7:v
-    8:u
-    9:k
-    10:s
-    11:t
+    6:z
+    7:r
+    8:v
+    9:u
+    10:k
+    11:s
+    12:t
   BufferLiveRange:
     p{}:0-5
     q{}:0-6
-    y{}:0-7
-    w{}:0-10
+    y{}:0-8
+    w{}:0-11
     d{}:4-5
-    n{}:5-11
-    r{}:6-11
-    v{}:7-11
-    k{}:9-11
-    s{}:10-11
+    n{}:5-12
+    z{}:6-7
+    r{}:7-12
+    v{}:8-12
+    k{}:10-12
+    s{}:11-12
   Live ranges at 5 (peak):
 '''
 

@@ -177,6 +177,7 @@ class Reporter {
   }
 
  private:
+  static size_t At(int64_t k) { return static_cast<size_t>(k); }
   const dump::BufferValue& ValueAt(int32_t v) const {
     return table_.values[static_cast<size_t>(v)];
   }
@@ -210,14 +211,22 @@ class Reporter {
         freed.insert(value.allocation);
       }
     }
+    std::set<std::string_view> copies;  // of the arguments, which are needless then
+    for (const Donation& donation : donations) {
+      const auto parameter = module_.Parameters(module_.entry_id())[At(donation.parameter)];
+      for (const InstructionId user : hlo::UsersOf(module_).users(parameter)) {
+        if (IsPlainCopy(user)) copies.insert(module_.name(user));
+      }
+    }
     std::vector<const dump::BufferValue*> before, after;
     for (const dump::BufferValue& value : table_.values) {
       if (value.allocation < 0) continue;
       const auto& allocation = table_.allocations[static_cast<size_t>(value.allocation)];
       if (KindOf(allocation) == "temporary" && !allocation.is_thread_local) {
         before.push_back(&value);
-        after.push_back(&value);
-      } else if (freed.contains(value.allocation) && !results.contains(value.instruction)) {
+        if (!copies.contains(value.instruction)) after.push_back(&value);
+      } else if (freed.contains(value.allocation) && !results.contains(value.instruction) &&
+                 !copies.contains(value.instruction)) {
         after.push_back(&value);
       }
     }
@@ -258,7 +267,7 @@ class Reporter {
     std::vector<InstructionId> uses = {parameter};
     for (size_t i = 0; i < uses.size(); ++i) {
       for (const InstructionId user : hlo::UsersOf(module_).users(uses[i])) {
-        if (module_[user].opcode == Opcode::kBitcast) {
+        if (module_[user].opcode == Opcode::kBitcast || IsPlainCopy(user)) {
           uses.push_back(user);
         } else if (user.index > producer.index) {
           return false;
@@ -268,6 +277,12 @@ class Reporter {
       }
     }
     return true;
+  }
+
+  // A copy into memory that a later instruction writes; a donation makes it needless.
+  bool IsPlainCopy(InstructionId id) const {
+    return module_[id].opcode == Opcode::kCopy &&
+           module_.shape(id) == module_.shape(module_.operands(id)[0]);
   }
 
   static bool IsElementwise(Opcode opcode) {

@@ -36,7 +36,10 @@ struct MemoryAdvice {
   std::optional<int64_t> recompiled_bytes;      // what it saves by a compilation of this run
   std::string not_verified;                     // why there is none
   /// A compilation saves as much, within a tenth: places are rounded up to alignments.
-  bool verified() const { return recompiled_bytes && *recompiled_bytes * 10 >= saves_bytes * 9; }
+  bool verified() const {
+    return recompiled_bytes && *recompiled_bytes * 10 >= saves_bytes * 9 &&
+           *recompiled_bytes * 10 <= saves_bytes * 11;
+  }
 };
 
 struct MemoryReport {

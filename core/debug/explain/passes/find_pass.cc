@@ -340,7 +340,7 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
   if (!meant) return RefusedVerdict(meant.error());
   DivergeVerdict verdict;
   verdict.status = RunStatus::kEqual;
-  verdict.warnings = PrecisionAttributeChanges(*second, *first);
+  verdict.warnings = PrecisionAttributeChanges(*first, *second);
   const auto change = ChangeOfMeaning(values, second, *meant, first, *results);
   if (change) {
     verdict.status = RunStatus::kDiffers;
