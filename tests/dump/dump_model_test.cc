@@ -460,8 +460,8 @@ TEST_F(DumpModelTest, WhatIsOfNoDumpIsBounded) {
   const auto none = DumpModel::Open(folder_.string(), limits);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().error_class, ErrorClass::kInput);
-  EXPECT_NE(none.error().message.find("not a dump: looked at 1001 entries in 2 folders"),
-            std::string::npos)
+  // In two folders or three: the file system decides which comes first.
+  EXPECT_NE(none.error().message.find("not a dump: looked at 1001 entries in "), std::string::npos)
       << none.error().message;
   EXPECT_NE(none.error().message.find("left out: 3 more entries"), std::string::npos)
       << none.error().message;
