@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/dump/container.h"
+#include "core/dump/listing/sniff.h"
 
 namespace hloscope::app {
 namespace {
@@ -43,8 +44,7 @@ Result<dump::LoadedModule> Load(Loader load, const std::string& path, const Limi
 
 bool IsMlir(const std::string& format, dump::FileKind kind) {
   if (!format.empty()) return format == "stablehlo" || format == "mhlo" || format == "mlir";
-  return kind == dump::FileKind::kStableHloText || kind == dump::FileKind::kMlirBytecode ||
-         kind == dump::FileKind::kJaxExport;
+  return dump::IsProgramKind(kind);
 }
 
 Result<dump::LoadedModule> LoadAnyModule(const std::string& path, const Limits& limits,

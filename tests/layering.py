@@ -167,7 +167,7 @@ def check_line(name, room, line, table, folders):
         yield from check_folder_include(name, line, folders)
         if room != 'tests' and PARSES_JSON.search(line):
             yield 'json::parse takes any nesting, expected ParseJson of core/base/parse_json.h'
-    if name.startswith(('app/reports/', 'app/commands/command_')) and UNESCAPED_LINE.search(line):
+    if name.startswith(('app/reports/', 'app/commands/command_', 'app/commands/info_')) and UNESCAPED_LINE.search(line):
         yield 'fmt::format writes line breaks of names into a line, expected FormatText of core/base/format_text.h'
     if os.path.basename(name) == 'CMakeLists.txt' and room and room != 'tests':
         for target in TARGET.findall(line):

@@ -94,7 +94,7 @@ class DivergeCommand : public Command {
       return InputError("--python with several environments takes one module, and no --passes");
     }
     if (passes_) {
-      if (files_.size() == 1 || IsFolder(files_[1])) return {};
+      if (files_.size() == 1 || dump::IsFolder(files_[1])) return {};
       return InputError(files_[1] + ": --passes takes a module and the folder of its dump");
     }
     if (files_.size() == 1 && shared_.request().reference.name.empty()) {
@@ -104,10 +104,8 @@ class DivergeCommand : public Command {
     return {};
   }
 
-  static bool IsFolder(const std::string& path) { return dump::IsFolder(path); }
-
   DivergeVerdict Find(const Context& context, const std::stop_token& stop) {
-    if (passes_ && IsFolder(files_[0])) {
+    if (passes_ && dump::IsFolder(files_[0])) {
       if (files_.size() == 1) return OfDump(files_[0], nullptr, Platform(), context, stop);
       return debug::RefusedVerdict(
           {ErrorClass::kInput, "expected a module before the dump", {}, ""});
@@ -285,7 +283,7 @@ class DivergeCommand : public Command {
   // compiler is what shows their fault, where it is here.
   std::string PlatformOfPasses(const std::string& asked) const {
     std::string compiler = debug::CompilerOf(asked);
-    if (!IsFolder(files_.back())) return compiler;
+    if (!dump::IsFolder(files_.back())) return compiler;
     const bool is_open = asked == replay::ReferencePlatform().name;
     return is_open && replay::ResolvePlugin(compiler, {}).has_value() ? compiler : asked;
   }

@@ -191,8 +191,7 @@ class ExtractCommand : public Command {
 
   static bool HasCallback(const hlo::Module& module) {
     return std::ranges::any_of(module.instructions(), [&](const hlo::Instruction& i) {
-      return i.opcode == hlo::Opcode::kCustomCall &&
-             analysis::IsHostCallback(module.GetString(i, hlo::AttributeKey::kCustomCallTarget));
+      return analysis::IsHostCallback(module, i);
     });
   }
 

@@ -169,7 +169,7 @@ class ProfileCommand : public Command {
     if (!file) return Fail(path, file.error(), context);
     const bool is_trace = profiler::IsTrace(file->bytes());
     const dump::FileKind kind = dump::Sniff(file->bytes());
-    if (!is_trace && (dump::IsModuleKind(kind) || IsMlir("", kind))) {
+    if (!is_trace && (dump::IsModuleKind(kind) || dump::IsProgramKind(kind))) {
       if (Status asked = CheckRun(path); !asked)
         return Fail(path, InFile(asked.error(), path), context);
       return Record(path, context);

@@ -1,7 +1,5 @@
 // `info --memory`: what holds the memory at the peak; with --advise what would lower it.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <re2/re2.h>
 
 #include "app/cancel.h"
 #include "app/commands/info_lineage.h"
@@ -10,6 +8,7 @@
 #include "core/analysis/memory/memory_report.h"
 #include "core/backends/pjrt/compile_module.h"
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/replay/gpu_targets.h"
 #include "core/replay/platform_table.h"
@@ -33,43 +32,42 @@ std::string Verdict(const MemoryAdvice& advice) {
 }
 
 std::string TextOf(const std::string& path, const std::vector<MemoryReport>& reports, bool advise) {
-  std::string out = fmt::format("{}: {}\n", path, Counted(reports.size(), "compiled module"));
+  std::string out = FormatText("{}: {}\n", path, Counted(reports.size(), "compiled module"));
   for (const MemoryReport& report : reports) {
-    out += "  " + report.module;
+    out += FormatText("  {}", report.module);
     if (report.peak_bytes >= 0) {
-      out += fmt::format(": {} ({} parameters, {} results, {} temporary, {} constants)",
-                         BytesText(report.peak_bytes), BytesText(report.parameter_bytes),
-                         BytesText(report.result_bytes), BytesText(report.temporary_bytes),
-                         BytesText(report.constant_bytes));
+      out += FormatText(": {} ({} parameters, {} results, {} temporary, {} constants)",
+                        BytesText(report.peak_bytes), BytesText(report.parameter_bytes),
+                        BytesText(report.result_bytes), BytesText(report.temporary_bytes),
+                        BytesText(report.constant_bytes));
     }
     if (report.live_peak_bytes >= 0) {
-      out += fmt::format("; at most {} live at once, at {}", BytesText(report.live_peak_bytes),
-                         report.peak_instruction);
+      out += FormatText("; at most {} live at once, at {}", BytesText(report.live_peak_bytes),
+                        report.peak_instruction);
     }
     out += "\n";
     for (const analysis::MemoryHolder& holder : report.holders) {
-      out += fmt::format("    {:>10}  {:<9}  {} {}{}\n", BytesText(holder.bytes), holder.kind,
-                         holder.instruction, holder.shape, Place(holder.source));
+      out += FormatText("    {:>10}  {:<9}  {} {}{}\n", BytesText(holder.bytes), holder.kind,
+                        holder.instruction, holder.shape, Place(holder.source));
     }
-    if (report.left_out > 0) out += fmt::format("    {} more\n", report.left_out);
+    if (report.left_out > 0) out += FormatText("    {} more\n", report.left_out);
     for (const MemoryAdvice& advice : report.advice) {
-      out += fmt::format("    advice: {}: {} less, {} instead of {}; {}\n", advice.what,
-                         BytesText(advice.saves_bytes), BytesText(advice.new_peak_bytes),
-                         BytesText(report.peak_bytes), Verdict(advice));
+      out += FormatText("    advice: {}: {} less, {} instead of {}; {}\n", advice.what,
+                        BytesText(advice.saves_bytes), BytesText(advice.new_peak_bytes),
+                        BytesText(report.peak_bytes), Verdict(advice));
       for (size_t i = 0; i < advice.donations.size() && i < kShownDonations; ++i) {
         const analysis::Donation& one = advice.donations[i];
-        out +=
-            fmt::format("      {:>10}  argument {} {}{} to result {{{}}}\n", BytesText(one.bytes),
-                        one.parameter, one.name.empty() ? one.instruction : one.name,
-                        Place(one.source), fmt::join(one.output_index, ","));
+        out += FormatText("      {:>10}  argument {} {}{} to result {{{}}}\n", BytesText(one.bytes),
+                          one.parameter, one.name.empty() ? one.instruction : one.name,
+                          Place(one.source), Join(one.output_index, ","));
       }
       if (advice.donations.size() > kShownDonations)
-        out += fmt::format("      {} more\n", advice.donations.size() - kShownDonations);
+        out += FormatText("      {} more\n", advice.donations.size() - kShownDonations);
     }
     if (advise && report.advice.empty() && report.peak_bytes >= 0) {
       out += "    no argument was found whose last use writes a result of its bytes\n";
     }
-    for (const std::string& note : report.notes) out += "    note: " + note + "\n";
+    for (const std::string& note : report.notes) out += FormatText("    note: {}\n", note);
   }
   return out;
 }
@@ -134,7 +132,10 @@ class Recompiler {
                                                                      : replay::Devices::kHost)
                             ->name;
     if (entry.device == "gpu") {
-      why_not_ = SetTarget(entry.target);
+      request_.target = replay::GpuTargetOf(entry.target, model.limits());
+      if (request_.target.empty()) {
+        why_not_ = fmt::format("no description of a device with `{}`", entry.target);
+      }
     } else if (entry.device != "cpu") {
       why_not_ = "the dump does not say for which device it was compiled";
     }
@@ -166,26 +167,6 @@ class Recompiler {
   }
 
  private:
-  // The described device whose compute capability is that of "sm_90a".
-  std::string SetTarget(std::string_view architecture) {
-    static const RE2 kArchitecture("sm_(\\d+)(\\d)[af]?");
-    static const RE2 kCapability("major: (\\d+)(?:\\s+minor: (\\d+))?");
-    std::string wanted_major, wanted_minor;
-    if (!RE2::FullMatch(architecture, kArchitecture, &wanted_major, &wanted_minor)) {
-      return "the dump does not say for which GPU it was compiled";
-    }
-    for (const std::string& name : replay::GpuTargetNames()) {
-      const auto text = replay::ReadGpuTarget(name, request_.options.limits);
-      std::string major, minor;
-      if (!text || !RE2::PartialMatch(*text, kCapability, &major, &minor)) continue;
-      if (minor.empty()) minor = "0";
-      if (major != wanted_major || minor != wanted_minor) continue;
-      request_.target = name;
-      return {};
-    }
-    return fmt::format("no description of a device with {}", architecture);
-  }
-
   int64_t Peak(const std::shared_ptr<const hlo::Module>& module) {
     const auto report = replay::CompileModule(module, request_, stop_);
     if (!report) {

@@ -66,9 +66,9 @@ std::string TotalText(const DumpReport& report, const Column& column) {
     if (figure > report.parts[largest].*column.figure) largest = m;
   }
   if (unknown == report.parts.size()) return {};
-  std::string out = fmt::format("  {}: {} together, most in {} ({})", column.head,
-                                Cell(total, column.is_bytes), NameOf(report, largest),
-                                Cell(report.parts[largest].*column.figure, column.is_bytes));
+  std::string out = FormatText("  {}: {} together, most in {} ({})", column.head,
+                               Cell(total, column.is_bytes), NameOf(report, largest),
+                               Cell(report.parts[largest].*column.figure, column.is_bytes));
   if (unknown > 0) out += FormatText(", unknown in {}", Counted(unknown, "module"));
   return out + "\n";
 }

@@ -131,8 +131,8 @@ class Generation {
     std::vector<const compile::PlannedStep*> loops;
     if (options_.plan != nullptr) loops = OneFunctionLoopsOf(*options_.plan);
     std::vector<InstructionId> asked(kernels.begin(), kernels.end());
+    for (const InstructionId id : asked) is_asked_[id.index] = true;
     while (!asked.empty() || !loops.empty()) {
-      for (const InstructionId id : asked) is_asked_[id.index] = true;
       HLOSCOPE_ASSIGN_OR_RETURN(asked, Round(asked, loops));
       loops.clear();
     }

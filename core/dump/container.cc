@@ -134,9 +134,10 @@ Result<std::shared_ptr<const Archive>> OpenArchive(const std::string& path, cons
 Result<FileView> OpenInput(const std::string& path, const Limits& limits) {
   struct stat status = {};
   if (path == "-" || stat(path.c_str(), &status) == 0) return FileView::Open(path, limits);
-  if (auto member = OpenMember(path, limits); member && *member) return *std::move(member);
+  auto member = OpenMember(path, limits);
+  if (member && *member) return *std::move(member);
   if (auto part = OpenPart(path, limits)) return *std::move(part);
-  if (auto member = OpenMember(path, limits)) return *std::move(member);
+  if (member) return *std::move(member);
   return FileView::Open(path, limits);
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/counted.h"
+#include "core/dump/listing/sniff.h"
 #include "core/dump/separate_runs.h"
 #include "core/dump/stage_order.h"
 
@@ -23,12 +24,6 @@ std::string_view FolderOf(std::string_view path) {
 std::string_view LastName(std::string_view path) {
   size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-// What XLA translates to HLO.
-bool HoldsProgram(FileKind kind) {
-  return kind == FileKind::kStableHloText || kind == FileKind::kMlirBytecode ||
-         kind == FileKind::kJaxExport;
 }
 
 bool HoldsModule(FileRole role) {
@@ -302,7 +297,7 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
   if (file.kind == FileKind::kTorchTensors) return FileRole::kTorchTensors;
   if (file.kind == FileKind::kHloTexts) return FileRole::kModuleTexts;
   const std::string_view name = BareFileName(file.path);
-  if (HoldsProgram(file.kind) && !name.starts_with("jax_")) {
+  if (IsProgramKind(file.kind) && !name.starts_with("jax_")) {
     const auto match = MatchRole(name);
     const bool is_part_of_dump =
         match && (match->role == FileRole::kFusionMlir || match->role == FileRole::kTritonIr ||

@@ -145,9 +145,12 @@ void DumpModel::AddParts(std::vector<TextEnd>& ends, std::vector<FileKey>* keys)
         keys->push_back({QuickMix(whole[0], part.begin), QuickMix(whole[1], part.end)});
       }
       if (!counts_.empty()) {
-        counts_.push_back(part.kind == FileKind::kHloText
-                              ? CountInText(PartView(*file, part).bytes())
-                              : std::nullopt);
+        counts_.push_back(
+            part.kind == FileKind::kHloText
+                ? CountInText(part.line_prefix.empty()
+                                  ? file->bytes().substr(part.begin, part.end - part.begin)
+                                  : PartView(*file, part).bytes())
+                : std::nullopt);
       }
     }
     if (found.left_out > 0) {
@@ -169,6 +172,10 @@ std::vector<std::string> DumpModel::LateWarnings() const {
 void DumpModel::Warn(std::string text) const {
   std::scoped_lock lock(slots_->warnings_mutex);
   slots_->late_warnings.push_back(std::move(text));
+}
+
+std::string TitleOf(const ModuleEntry& module) {
+  return module.id < 0 ? module.name : fmt::format("module_{:04}.{}", module.id, module.name);
 }
 
 std::string DumpModel::FullPath(int32_t file) const {

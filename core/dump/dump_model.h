@@ -52,6 +52,9 @@ struct ModuleEntry {
   bool is_mixed = false;
 };
 
+/// "module_0001.jit_f": its id and name, as in its files' names; the name alone where it has no id.
+std::string TitleOf(const ModuleEntry& module);
+
 class DumpModel {
  public:
   // The model of a directory, or of one file as a dump of one module with one stage. Errors: no

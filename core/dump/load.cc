@@ -9,6 +9,7 @@
 #include "core/base/memory_limit.h"
 #include "core/dump/bundle_file.h"
 #include "core/dump/container.h"
+#include "core/dump/listing/sniff.h"
 #include "core/dump/plan_file.h"
 #include "core/hlo/text/text.h"
 
@@ -28,8 +29,7 @@ Error NoModule(const std::string& path, FileKind kind) {
             {path, 0, 0},
             std::string(kUnfinished)};
   }
-  if (kind == FileKind::kStableHloText || kind == FileKind::kMlirBytecode ||
-      kind == FileKind::kJaxExport) {
+  if (IsProgramKind(kind)) {
     hint = "StableHLO is translated by an XLA plugin: `hloscope convert` with a plugin installed";
     error_class = ErrorClass::kUnsupported;
   } else if (kind == FileKind::kEmpty) {

@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/graph/count_text.h"
 #include "core/graph/user_words.h"
+#include "core/hlo/analysis/source_line.h"
 
 namespace hloscope::graph {
 namespace {
@@ -132,12 +133,8 @@ NodeText TextOf(const Tree& tree, NodeId id) {
 
 std::string RowTitle(const Tree& tree, NodeId id) {
   if (!tree.IsBody(id)) return tree.Title(id);
-  const hlo::Module& module = tree.module();
-  const hlo::Instruction& call = module[tree[id].instruction];
-  const auto* metadata = module.Get<hlo::OpMetadata>(call, AttributeKey::kMetadata);
-  if (metadata == nullptr || !metadata->op_name.valid()) return tree.Title(id);
   // Not the slashes inside "transpose(jvp(a/b))".
-  std::string_view name = module[metadata->op_name];
+  std::string_view name = hlo::OpNameOf(tree.module(), tree[id].instruction);
   int depth = 0;
   for (size_t k = name.size(); k-- > 0;) {
     if (name[k] == ')') ++depth;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/limits.h"
@@ -14,5 +15,10 @@ std::vector<std::string> GpuTargetNames();
 
 // The description of a device, as text: that of the name, or the file's.
 Result<std::string> ReadGpuTarget(const std::string& name_or_file, const Limits& limits);
+
+/// "9.0": the compute capability in a GpuTargetConfigProto's text; empty: it has none.
+std::string ComputeCapability(std::string_view target);
+/// The first described device of an architecture, "sm_90" or "sm_90a"; empty: there is none.
+std::string GpuTargetOf(std::string_view architecture, const Limits& limits);
 
 }  // namespace hloscope::replay

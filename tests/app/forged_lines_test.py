@@ -68,8 +68,8 @@ class ForgedLines(FolderTest):
 
     def test_modules(self):
         for field, path in self.planted_modules():
-            for command in (['verify'], ['info'], ['show'], ['find', 'planted'], ['lint'], ['compare', 'given.hlo']):
-                with self.subTest(field=field, command=command[0]):
+            for command in (['verify'], ['info'], ['info', '--memory'], ['show'], ['find', 'planted'], ['lint'], ['compare', 'given.hlo']):
+                with self.subTest(field=field, command=command):
                     self.holds(*command, path)
         every = self.path('all.pbtxt')
         for command in (['run', *REPLAY], ['run', *REPLAY, '--print_literals', '--repeat', '2'], ['profile', *REPLAY],

@@ -221,7 +221,7 @@ TEST_F(GraphViewTest, AClosedLoopSaysWhichKernelItHolds) {
 TEST_F(GraphViewTest, HidingPicturesLaysOutForTheRoom) {
   Show(kSample);
   SelectFusion();
-  const auto proportion = [this] {
+  const auto row_width = [this] {
     std::istringstream in(app().dock().Find("graph")->view->Arrangement());
     std::string line;
     std::getline(in, line);
@@ -231,16 +231,16 @@ TEST_F(GraphViewTest, HidingPicturesLaysOutForTheRoom) {
     words >> graph >> found;
     return found;
   };
-  const float narrow = proportion();
+  const float narrow = row_width();
   const std::string selected = SelectedName();
   Press("1");
   Press("3");
-  const float wide = proportion();
+  const float wide = row_width();
   EXPECT_GT(wide, narrow);
   EXPECT_EQ(SelectedName(), selected);
   Press("3");
   Press("1");
-  EXPECT_LT(proportion(), wide);
+  EXPECT_LT(row_width(), wide);
 }
 
 }  // namespace

@@ -100,29 +100,6 @@ std::vector<int64_t> LiveBytes(const std::vector<MemoryBox>& boxes, size_t point
 
 }  // namespace
 
-std::string_view ToString(AllocationKind kind) {
-  switch (kind) {
-    case AllocationKind::kTemporary:
-      return "temporary";
-    case AllocationKind::kParameter:
-      return "parameter";
-    case AllocationKind::kResult:
-      return "result";
-    case AllocationKind::kConstant:
-      return "constant";
-    case AllocationKind::kThreadLocal:
-      return "thread local";
-  }
-  return {};
-}
-
-AllocationKind KindOf(const dump::BufferAllocation& allocation) {
-  if (allocation.is_thread_local) return AllocationKind::kThreadLocal;
-  if (allocation.is_constant) return AllocationKind::kConstant;
-  if (allocation.parameter_number >= 0) return AllocationKind::kParameter;
-  return allocation.maybe_live_out ? AllocationKind::kResult : AllocationKind::kTemporary;
-}
-
 MemoryPlan PlanOf(const BufferTable& table) {
   MemoryPlan plan;
   plan.places = Places(table, plan.height);

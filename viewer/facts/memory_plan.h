@@ -12,10 +12,7 @@
 
 namespace hloscope::viewer {
 
-// What an allocation is for; decides colour and order.
-enum class AllocationKind : uint8_t { kTemporary, kParameter, kResult, kConstant, kThreadLocal };
-std::string_view ToString(AllocationKind kind);
-AllocationKind KindOf(const dump::BufferAllocation& allocation);
+using dump::AllocationKind;  // decides colour and order
 
 /// The point of the program that is marked on the screen Memory.
 struct MemoryPoint {

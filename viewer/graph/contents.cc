@@ -8,6 +8,7 @@
 
 #include "core/analysis/cost.h"
 #include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/source_line.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::viewer {
@@ -15,12 +16,6 @@ namespace {
 
 using hlo::ComputationId;
 using hlo::InstructionId;
-
-std::string_view OpNameOf(const hlo::Module& module, InstructionId id) {
-  const auto* metadata = module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
-  return metadata == nullptr || !metadata->op_name.valid() ? std::string_view()
-                                                           : module[metadata->op_name];
-}
 
 struct ContentsKey {
   using Value = Contents;
@@ -74,7 +69,8 @@ Contents::Contents(std::shared_ptr<const hlo::Module> program,
       Add(InstructionId(computation.first_instruction + k), of_computation_[c.index]);
   }
   whole_ = of_computation_[program_->entry_id().index];
-  for (uint32_t kernel : unassigned_) whole_ += SumsOfKernel(kernel);
+  for (uint32_t kernel : unassigned_) unassigned_sums_ += SumsOfKernel(kernel);
+  whole_ += unassigned_sums_;
 }
 
 void Contents::Assign(const SourceKernels* source) {
@@ -122,14 +118,15 @@ void Contents::AssignByName() {
     return slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
   };
   for (const auto& [name, id] : last_of_name) {
-    for (std::string_view scope = OpNameOf(*program_, id); !scope.empty(); scope = outer(scope)) {
+    for (std::string_view scope = hlo::OpNameOf(*program_, id); !scope.empty();
+         scope = outer(scope)) {
       InstructionId& known = last[scope];
       if (!known.valid() || known.index < id.index) known = id;
     }
   }
   for (size_t k = 0; k < owner_.size(); ++k) {
     if (owner_[k].valid()) continue;
-    std::string_view scope = OpNameOf(compiled, kernels_->map.kernels[k].instruction);
+    std::string_view scope = hlo::OpNameOf(compiled, kernels_->map.kernels[k].instruction);
     // The outermost scope is all of the program.
     for (; !outer(scope).empty() && !owner_[k].valid(); scope = outer(scope)) {
       if (const auto found = last.find(scope); found != last.end()) owner_[k] = found->second;

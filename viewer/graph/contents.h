@@ -46,6 +46,7 @@ class Contents {
   hlo::InstructionId OwnerOf(uint32_t kernel) const { return owner_[kernel]; }
   // Kernels that were not traced to an operation of the program, by number, and their sums.
   const std::vector<uint32_t>& unassigned() const { return unassigned_; }
+  const ContentSums& unassigned_sums() const { return unassigned_sums_; }
   ContentSums SumsOfKernel(uint32_t kernel) const;
   const ContentSums& whole() const { return whole_; }
   bool is_time() const { return is_time_; }  // picoseconds; else bytes
@@ -68,7 +69,7 @@ class Contents {
   enum class Kind : uint8_t { kNothing, kOperation, kMore };
   std::vector<Kind> kind_;
   std::vector<ContentSums> of_computation_;
-  ContentSums whole_;
+  ContentSums whole_, unassigned_sums_;
   mutable graph::SumsBelow<ContentSums> below_;
   mutable std::unordered_map<uint32_t, ContentSums> of_leaf_;
 };

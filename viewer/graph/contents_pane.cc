@@ -56,23 +56,17 @@ std::vector<LegendEntry> LegendOf(const Theme& theme, const Contents& contents) 
 }  // namespace
 
 // --- Rows
-ContentSums ContentsPane::SumsOfUnassigned() const {
-  ContentSums sums;
-  for (uint32_t kernel : contents_->unassigned()) sums += contents_->SumsOfKernel(kernel);
-  return sums;
-}
-
 ContentSums ContentsPane::SumsOf(const Row& row) const {
   if (contents_ == nullptr) return {};
   if (row.node.valid()) return contents_->Of(data_->graph.tree(), row.node);
-  return row.kernel == graph::kNoKernel ? SumsOfUnassigned() : contents_->SumsOfKernel(row.kernel);
+  return row.kernel == graph::kNoKernel ? contents_->unassigned_sums()
+                                        : contents_->SumsOfKernel(row.kernel);
 }
 
 // The kernel of a row that has only one.
-uint32_t ContentsPane::KernelOf(const Row& row) const {
+uint32_t ContentsPane::KernelOf(const Row& row, const ContentSums& sums) const {
   if (!row.node.valid()) return row.kernel;
   const graph::Node& node = data_->graph.tree()[row.node];
-  const ContentSums sums = SumsOf(row);
   if (sums.launches() == 1) return sums.kernel;
   return node.kind == NodeKind::kInstruction && sums.launches() == 0 ? paint_.Of(node.instruction)
                                                                      : graph::kNoKernel;
@@ -118,13 +112,13 @@ void ContentsPane::FillRows() {
     if (contents_ != nullptr)
       std::ranges::stable_sort(children, {},
                                [&](NodeId child) { return contents_->Of(tree, child).middle(); });
-    for (size_t k = children.size(); k-- > 0;) pending.push_back({children[k], {}, depth});
+    for (size_t k = children.size(); k-- > 0;)
+      pending.push_back({children[k], graph::kNoKernel, depth});
   };
   push(tree.root(), 0);
   while (!pending.empty()) {
-    Row row = pending.back();
+    const Row row = pending.back();
     pending.pop_back();
-    row.kernel = graph::kNoKernel;
     rows_.push_back(row);
     if (IsOpen(row)) push(row.node, row.depth + 1);
   }
@@ -139,7 +133,7 @@ void ContentsPane::FillRows() {
   // The scale of the bars is that of the outermost scopes, whatever is open.
   for (NodeId child : tree.children(tree.root()))
     most_ = std::max(most_, contents_->Of(tree, child).total());
-  most_ = std::max(most_, SumsOfUnassigned().total());
+  most_ = std::max(most_, contents_->unassigned_sums().total());
 }
 
 void ContentsPane::FindHits() {
@@ -234,17 +228,20 @@ ContentEvents ContentsPane::Step(Command command) {
 
 // --- Drawing
 void ContentsPane::DrawText(Frame& frame, ImVec2 at, float end, Color color,
-                            const std::string& text, bool is_right) const {
+                            const std::string& text, bool is_right) {
   const float size = kTextSize * frame.scale;
   if (text.empty() || end - at.x < 2 * size) return;
   const std::string shown = FitEnd(frame.font, size, text, end - at.x);
+  if (shown != text && ImGui::IsMouseHoveringRect(at, {end, at.y + kRowHeight * frame.scale}))
+    cut_ = text;
   if (is_right) at.x = end - frame.font->CalcTextSizeA(size, FLT_MAX, 0, shown.c_str()).x;
   ImGui::GetWindowDrawList()->AddText(frame.font, size,
                                       {at.x, at.y + (kRowHeight * frame.scale - size) / 2},
                                       frame.theme[color], shown.c_str());
 }
 
-void ContentsPane::DrawName(Frame& frame, const Row& row, ImVec2 at, float end) const {
+void ContentsPane::DrawName(Frame& frame, const Row& row, const ContentSums& sums, ImVec2 at,
+                            float end) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const float scale = frame.scale, middle = at.y + kRowHeight * scale / 2, r = 4 * scale;
   float x = at.x + (6 + kIndent * static_cast<float>(std::min(row.depth, 12))) * scale;
@@ -260,7 +257,6 @@ void ContentsPane::DrawName(Frame& frame, const Row& row, ImVec2 at, float end) 
   x += 14 * scale;
   const bool is_leaf =
       row.node.valid() && data_->graph.tree()[row.node].kind == NodeKind::kInstruction;
-  const ContentSums sums = SumsOf(row);
   float room = end - 26 * scale;
   if (!is_leaf && row.node.valid()) {
     const int64_t count =
@@ -278,10 +274,9 @@ void ContentsPane::DrawName(Frame& frame, const Row& row, ImVec2 at, float end) 
            false);
 }
 
-void ContentsPane::DrawBecame(Frame& frame, const Row& row, ImVec2 at, float end) const {
+void ContentsPane::DrawBecame(Frame& frame, const ContentSums& sums, uint32_t kernel, ImVec2 at,
+                              float end) {
   if (contents_ == nullptr) return;
-  const ContentSums sums = SumsOf(row);
-  const uint32_t kernel = KernelOf(row);
   const float scale = frame.scale, height = kRowHeight * scale;
   if (kernel != graph::kNoKernel) {
     const graph::KernelMap::Kernel& one = paint_.kernels->map.kernels[kernel];
@@ -309,7 +304,7 @@ void ContentsPane::DrawBecame(Frame& frame, const Row& row, ImVec2 at, float end
 }
 
 // In the colours of the lanes, as long as its share of the largest.
-void ContentsPane::DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, float end) const {
+void ContentsPane::DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, float end) {
   const double total = sums.total();
   if (contents_ == nullptr || total <= 0 || most_ <= 0) return;
   const float scale = frame.scale, height = kRowHeight * scale;
@@ -359,6 +354,8 @@ void ContentsPane::DrawRibbon(Frame& frame, const Columns& columns, float top) c
 void ContentsPane::DrawRow(Frame& frame, size_t index, const Columns& columns,
                            ContentEvents& events) {
   const Row row = rows_[index];
+  const ContentSums sums = SumsOf(row);
+  const uint32_t kernel = KernelOf(row, sums);
   const float scale = frame.scale, height = kRowHeight * scale;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::SetNextItemAllowOverlap();
@@ -366,7 +363,6 @@ void ContentsPane::DrawRow(Frame& frame, size_t index, const Columns& columns,
   ImGui::PushID(static_cast<int>(index));
   if (ImGui::Selectable("##row", is_focus, ImGuiSelectableFlags_AllowOverlap,
                         {columns.right - at.x, height})) {
-    const uint32_t kernel = KernelOf(row);
     if (kernel != graph::kNoKernel && ImGui::GetIO().MousePos.x >= columns.became) {
       events.kernel = kernel;
     } else {
@@ -375,16 +371,18 @@ void ContentsPane::DrawRow(Frame& frame, size_t index, const Columns& columns,
     }
   }
   const bool is_hovered = ImGui::IsItemHovered();
-  if (is_hovered) events.hovered_kernel = KernelOf(row);
+  if (is_hovered) events.hovered_kernel = kernel;
   const bool is_scope = row.node.valid() && CanOpen(row);
   float name_end = columns.became;
   if (is_scope && is_hovered) name_end -= kGraphWidth * scale;
   if (row.node.valid() && found_.contains(row.node.index))
     ImGui::GetWindowDrawList()->AddRectFilled(at, {columns.became - 20 * scale, at.y + height},
                                               frame.theme.With(Color::kMatch, 0.55f), 2);
-  DrawName(frame, row, at, name_end);
-  DrawBecame(frame, row, {columns.became, at.y}, columns.runs - 6 * scale);
-  DrawBar(frame, SumsOf(row), {columns.runs, at.y}, columns.right);
+  cut_.clear();
+  DrawName(frame, row, sums, at, name_end);
+  DrawBecame(frame, sums, kernel, {columns.became, at.y}, columns.runs - 6 * scale);
+  DrawBar(frame, sums, {columns.runs, at.y}, columns.right);
+  if (!cut_.empty()) Help(cut_);
   if (is_scope && ImGui::IsMouseHoveringRect(at, {columns.became, at.y + height})) {
     ImGui::SetCursorScreenPos({name_end, at.y});
     if (ImGui::SmallButton("Graph")) events.drawn = row.node;
@@ -428,7 +426,8 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
     open_.assign(data_->graph.tree().size(), false);
     lists_unassigned_ = false;
     focus_ = {};
-    OpenLargest(static_cast<size_t>(height / (kRowHeight * frame.scale)) - 1, 2);
+    const float fitting = std::max(height / (kRowHeight * frame.scale), 1.0f);
+    OpenLargest(static_cast<size_t>(fitting) - 1, 2);
   }
   const hlo::InstructionId selected = frame.context.navigation.InstructionIn(pane.stage());
   const bool follows = selected.valid() && (followed_ != selected || is_other);
@@ -444,7 +443,7 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   ImGui::BeginChild("##rows", {width, height - ImGui::GetTextLineHeightWithSpacing()});
   const float each = kRowHeight * frame.scale;
-  if (const size_t row = FindRow(focus_); follows && row < rows_.size()) {
+  if (const size_t row = follows ? FindRow(focus_) : rows_.size(); row < rows_.size()) {
     const float y = each * static_cast<float>(row), shown = ImGui::GetWindowHeight();
     if (y < ImGui::GetScrollY() || y + each > ImGui::GetScrollY() + shown)
       ImGui::SetScrollY(y - shown / 3);
@@ -468,7 +467,7 @@ std::string ContentsPane::Csv() const {
   std::string out = "depth,name,operations,kernels,became,amount\n";
   for (const Row& row : rows_) {
     const ContentSums sums = SumsOf(row);
-    const uint32_t kernel = KernelOf(row);
+    const uint32_t kernel = KernelOf(row, sums);
     out += fmt::format(
         "{},{},{},{},{},{:.0f}\n", row.depth, CsvCell(NameOf(row)), sums.operations,
         sums.launches(),

@@ -58,17 +58,16 @@ class ContentsPane {
   graph::NodeId RowOf(hlo::InstructionId id) const;
   size_t FindRow(graph::NodeId node) const;
   ContentSums SumsOf(const Row& row) const;
-  ContentSums SumsOfUnassigned() const;
-  uint32_t KernelOf(const Row& row) const;
+  uint32_t KernelOf(const Row& row, const ContentSums& sums) const;
   std::string NameOf(const Row& row) const;
   void DrawHead(Frame& frame, const Columns& columns, const ContentTitles& titles);
   void DrawRow(Frame& frame, size_t index, const Columns& columns, ContentEvents& events);
-  void DrawName(Frame& frame, const Row& row, ImVec2 at, float end) const;
-  void DrawBecame(Frame& frame, const Row& row, ImVec2 at, float end) const;
-  void DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, float end) const;
+  void DrawName(Frame& frame, const Row& row, const ContentSums& sums, ImVec2 at, float end);
+  void DrawBecame(Frame& frame, const ContentSums& sums, uint32_t kernel, ImVec2 at, float end);
+  void DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, float end);
   void DrawRibbon(Frame& frame, const Columns& columns, float top) const;
   void DrawText(Frame& frame, ImVec2 at, float end, Color color, const std::string& text,
-                bool is_right) const;
+                bool is_right);
 
   std::vector<Row> rows_;
   std::shared_ptr<const GraphHits> hits_;
@@ -84,6 +83,7 @@ class ContentsPane {
   graph::NodeId focus_;
   hlo::InstructionId followed_;  // the selection that focus_ went to
   double most_ = 0;              // the amount of the longest bar
+  std::string cut_;              // what the text under the pointer would be; empty: it is whole
 };
 
 }  // namespace hloscope::viewer

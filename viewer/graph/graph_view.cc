@@ -459,15 +459,15 @@ class GraphView : public View {
     Prepare(frame, fusions_, kFusions);
     fusions_.PlaceLanes();  // for exports
     if (HasSource()) Prepare(frame, source_, kSource);
-    contents_ = nullptr;
+    std::shared_ptr<const Contents> contents;
     if (overview_ != nullptr && overview_->compiled && (!HasSource() || sources_ != nullptr))
-      contents_ = ContentsOf(frame.context, module_, stage_, Program().data()->module, kernels_,
-                             HasSource() ? sources_ : nullptr);
+      contents = ContentsOf(frame.context, module_, stage_, Program().data()->module, kernels_,
+                            HasSource() ? sources_ : nullptr);
     const KernelPaint paint = PaintOf(HasSource() ? kSource : kFusions);
     const ContentTitles titles{
         HasSource() ? TitleOf(frame.context, kSource) : TitleOf(frame.context, kFusions),
         HasSource() ? TitleOf(frame.context, kFusions) : "Kernels"};
-    Act(frame, rows_.Draw(frame, Program(), contents_, paint, shown_kernel_, titles, height));
+    Act(frame, rows_.Draw(frame, Program(), contents, paint, shown_kernel_, titles, height));
   }
 
   void Act(Frame& frame, const ContentEvents& events) {
@@ -685,7 +685,6 @@ class GraphView : public View {
   int32_t module_ = -1, stage_ = -1;
   GraphPart part_, source_part_;
   ContentsPane rows_;
-  std::shared_ptr<const Contents> contents_;
   hlo::InstructionId path_from_;
   GraphLook look_;
   bool devices_linked_ = false, legend_shown_ = true;

@@ -201,8 +201,7 @@ Autotuning AutotuningOf(const DumpModel& model, int32_t only) {
       AutotuneConfig config = ConfigOf(**read, id);
       if (config.empty()) continue;
       Choice choice;
-      choice.module =
-          entry.id < 0 ? entry.name : fmt::format("module_{:04}.{}", entry.id, entry.name);
+      choice.module = dump::TitleOf(entry);
       choice.instruction = (*read)->name(id);
       choice.source = hlo::ToString(hlo::SourceLineOf(**read, id));
       choice.config = std::move(config);

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "core/base/checked.h"
 #include "core/base/counted.h"
+#include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/opcode.h"
@@ -23,45 +26,11 @@ using hlo::Module;
 using hlo::Opcode;
 using Index = std::vector<int64_t>;
 
-std::string KindOf(const dump::BufferAllocation& allocation) {
-  if (allocation.is_constant) return "constant";
-  if (allocation.parameter_number >= 0) return "parameter";
-  return allocation.maybe_live_out ? "result" : "temporary";
-}
-
-// Arrays of a shape with their indices, in order.
-void Leaves(const hlo::Shape& shape, Index& index,
-            std::vector<std::pair<Index, const hlo::Shape*>>& leaves) {
-  if (!shape.IsTuple()) {
-    if (shape.IsArray()) leaves.emplace_back(index, &shape);
-    return;
-  }
-  for (size_t i = 0; i < shape.elements().size(); ++i) {
-    index.push_back(static_cast<int64_t>(i));
-    Leaves(shape.elements()[i], index, leaves);
-    index.pop_back();
-  }
-}
-
-std::vector<std::pair<Index, const hlo::Shape*>> Leaves(const hlo::Shape& shape) {
-  std::vector<std::pair<Index, const hlo::Shape*>> leaves;
-  Index index;
-  Leaves(shape, index, leaves);
-  return leaves;
-}
-
 // Answers for one compiled module.
 class Reporter {
  public:
   Reporter(const Module& module, const BufferTable& table, MemoryReport& report)
-      : module_(module), table_(table), report_(report) {
-    for (uint32_t i = 0; i < module.instructions().size(); ++i) {
-      const InstructionId id(i);
-      if (module[id].computation == module.entry_id()) entry_.emplace_back(id);
-      by_name_.emplace_back(module.name(id), id);
-    }
-    std::ranges::sort(by_name_);
-  }
+      : module_(module), table_(table), report_(report) {}
 
   void Totals() {
     report_.peak_bytes = table_.total_bytes;
@@ -91,16 +60,18 @@ class Reporter {
         ++report_.left_out;
         continue;
       }
-      report_.holders.push_back({value.instruction, value.shape, SourceOf(value.instruction),
-                                 KindOf(table_.allocations[static_cast<size_t>(value.allocation)]),
-                                 value.size});
+      report_.holders.push_back(
+          {value.instruction, value.shape, SourceOf(value.instruction),
+           std::string(ToString(KindOf(table_.allocations[At(value.allocation)]))), value.size});
     }
   }
 
   // Without a buffer assignment: what the instructions of the entry give.
   void HoldersOfModule() {
     std::vector<InstructionId> ids;
-    for (const InstructionId id : entry_) {
+    const hlo::Computation& entry = module_[module_.entry_id()];
+    for (uint32_t k = 0; k < entry.instruction_count; ++k) {
+      const InstructionId id(entry.first_instruction + k);
       if (module_.shape(id).IsArray()) ids.push_back(id);
     }
     std::ranges::stable_sort(ids, std::greater<>(), [&](InstructionId id) { return Bytes(id); });
@@ -122,12 +93,18 @@ class Reporter {
   // Arguments whose bytes a result could take. XLA: optimize_input_output_buffer_alias.cc pairs the
   // largest first, where bytes are equal.
   void AdviseDonations() {
-    const auto results = Leaves(module_.shape(module_[module_.entry_id()].root));
     std::set<Index> taken;
     std::set<std::pair<int64_t, Index>> given;
     for (const hlo::InputOutputAlias& alias : module_.header().input_output_alias) {
       taken.insert(alias.output_index);
       given.emplace(alias.parameter, alias.parameter_index);
+    }
+    // Results that no argument has yet, by their bytes and by what writes them.
+    std::map<int64_t, std::multimap<InstructionId, Index>> free_results;
+    for (const auto& [index, shape] : module_.shape(module_[module_.entry_id()].root).Leaves()) {
+      const InstructionId writer = WriterOf(index);
+      if (module_[writer].opcode == Opcode::kParameter || taken.contains(index)) continue;
+      free_results[shape->ByteSize().value_or(0)].emplace(writer, index);
     }
     struct Argument {
       int64_t number;
@@ -139,7 +116,7 @@ class Reporter {
     const auto parameters = module_.Parameters(module_.entry_id());
     for (size_t p = 0; p < parameters.size(); ++p) {
       if (!parameters[p].valid()) continue;
-      for (const auto& [index, shape] : Leaves(module_.shape(parameters[p]))) {
+      for (const auto& [index, shape] : module_.shape(parameters[p]).Leaves()) {
         const int64_t bytes = shape->ByteSize().value_or(0);
         if (bytes > 0 && !given.contains({static_cast<int64_t>(p), index})) {
           arguments.push_back({static_cast<int64_t>(p), index, parameters[p], bytes});
@@ -149,21 +126,21 @@ class Reporter {
     std::ranges::stable_sort(arguments, std::greater<>(), &Argument::bytes);
     MemoryAdvice advice;
     for (const Argument& argument : arguments) {
-      const auto fits = std::ranges::find_if(results, [&](const auto& result) {
-        return !taken.contains(result.first) &&
-               result.second->ByteSize().value_or(0) == argument.bytes &&
-               IsFreeFor(argument.id, result.first);
-      });
-      if (fits == results.end()) continue;
-      taken.insert(fits->first);
-      advice.donations.push_back({argument.number, argument.index, fits->first,
-                                  std::string(module_.name(argument.id)), NameOf(argument.id),
-                                  hlo::ToString(hlo::SourceLineOf(module_, argument.id)),
-                                  argument.bytes});
-      advice.saves_bytes += argument.bytes;
+      const auto of_size = free_results.find(argument.bytes);
+      if (of_size == free_results.end()) continue;
+      const LastUse last = LastUseOf(argument.id);
+      const auto result = last.writes_in_place ? of_size->second.lower_bound(last.user)
+                                               : of_size->second.upper_bound(last.user);
+      if (result == of_size->second.end()) continue;
+      advice.donations.push_back(
+          {argument.number, argument.index, result->second, std::string(module_.name(argument.id)),
+           std::string(hlo::OpNameOf(module_, argument.id)),
+           hlo::ToString(hlo::SourceLineOf(module_, argument.id)), argument.bytes});
+      of_size->second.erase(result);
+      Add(advice.saves_bytes, argument.bytes);
     }
     if (advice.donations.empty()) return;
-    advice.saves_bytes -= GrowthOfTemporaries(advice.donations);
+    Add(advice.saves_bytes, -GrowthOfTemporaries(advice.donations));
     if (advice.saves_bytes <= 0) return;
     const Donation& largest = advice.donations[0];
     advice.new_peak_bytes = report_.peak_bytes - advice.saves_bytes;
@@ -183,18 +160,27 @@ class Reporter {
   }
   int64_t Bytes(InstructionId id) const { return module_.shape(id).ByteSize().value_or(0); }
 
+  // Sizes of a file may be of any sum.
+  static void Add(int64_t& sum, int64_t bytes) {
+    sum = CheckedAdd(sum, bytes).value_or(bytes > 0 ? INT64_MAX : -INT64_MAX);
+  }
+
   // The most bytes of these values that live at once.
   int64_t MostLive(const std::vector<const dump::BufferValue*>& values) const {
     std::vector<int64_t> change(table_.program.size() + 1, 0);
     for (const dump::BufferValue* value : values) {
       const auto first = static_cast<size_t>(value->live_start);
       const auto last = static_cast<size_t>(value->live_end);
-      if (value->live_start < 0 || last < first || last >= table_.program.size()) continue;
-      change[first] += value->size;
-      change[last + 1] -= value->size;
+      const bool lives = value->live_start >= 0 && last >= first && last < table_.program.size();
+      if (!lives || value->size <= 0) continue;
+      Add(change[first], value->size);
+      Add(change[last + 1], -value->size);
     }
     int64_t live = 0, most = 0;
-    for (const int64_t by : change) most = std::max(most, live += by);
+    for (const int64_t by : change) {
+      Add(live, by);
+      most = std::max(most, live);
+    }
     return most;
   }
 
@@ -203,7 +189,7 @@ class Reporter {
   int64_t GrowthOfTemporaries(const std::vector<Donation>& donations) const {
     std::set<std::string_view> results;
     for (const Donation& donation : donations) {
-      results.insert(module_.name(Written(donation.output_index)));
+      results.insert(module_.name(WriterOf(donation.output_index)));
     }
     std::set<int32_t> freed;
     for (const dump::BufferValue& value : table_.values) {
@@ -221,8 +207,7 @@ class Reporter {
     std::vector<const dump::BufferValue*> before, after;
     for (const dump::BufferValue& value : table_.values) {
       if (value.allocation < 0) continue;
-      const auto& allocation = table_.allocations[static_cast<size_t>(value.allocation)];
-      if (KindOf(allocation) == "temporary" && !allocation.is_thread_local) {
+      if (KindOf(table_.allocations[At(value.allocation)]) == dump::AllocationKind::kTemporary) {
         before.push_back(&value);
         if (!copies.contains(value.instruction)) after.push_back(&value);
       } else if (freed.contains(value.allocation) && !results.contains(value.instruction) &&
@@ -230,63 +215,62 @@ class Reporter {
         after.push_back(&value);
       }
     }
-    return MostLive(after) - MostLive(before);
-  }
-
-  // What the framework calls an argument.
-  std::string NameOf(InstructionId parameter) const {
-    const auto* metadata =
-        module_.Get<hlo::OpMetadata>(module_[parameter], AttributeKey::kMetadata);
-    return metadata == nullptr ? std::string() : std::string(module_[metadata->op_name]);
+    int64_t growth = MostLive(after);
+    Add(growth, -MostLive(before));
+    return growth;
   }
 
   std::string SourceOf(std::string_view instruction) const {
-    const auto at = std::ranges::lower_bound(by_name_, instruction, {},
-                                             [](const auto& one) { return one.first; });
-    if (at == by_name_.end() || at->first != instruction) return {};
-    return hlo::ToString(hlo::SourceLineOf(module_, at->second));
+    const InstructionId id = hlo::FindInstruction(module_, instruction);
+    return id.valid() ? hlo::ToString(hlo::SourceLineOf(module_, id)) : std::string();
   }
 
-  // The instruction of the entry that writes that result.
-  InstructionId Written(const Index& index) const {
+  // The instruction of the entry that writes a result.
+  InstructionId WriterOf(const Index& index) const {
     InstructionId id = module_[module_.entry_id()].root;
     for (const int64_t i : index) {
-      if (module_[id].opcode != Opcode::kTuple) break;
-      id = module_.operands(id)[static_cast<size_t>(i)];
+      if (module_[id].opcode != Opcode::kTuple || At(i) >= module_[id].operand_count) break;
+      id = module_.operands(id)[At(i)];
     }
-    while (module_[id].opcode == Opcode::kBitcast) id = module_.operands(id)[0];
+    while (module_[id].opcode == Opcode::kBitcast && module_[id].operand_count > 0) {
+      id = module_.operands(id)[0];
+    }
     return id;
   }
 
-  // Whether the last use of the parameter comes before the result is written: else a donation makes
-  // XLA copy it. An instruction that reads each element where it writes it may do both.
-  bool IsFreeFor(InstructionId parameter, const Index& result) const {
-    if (!module_.header().is_scheduled) return false;
-    const InstructionId producer = Written(result);
-    if (producer == parameter || module_[producer].opcode == Opcode::kParameter) return false;
-    std::vector<InstructionId> uses = {parameter};
-    for (size_t i = 0; i < uses.size(); ++i) {
-      for (const InstructionId user : hlo::UsersOf(module_).users(uses[i])) {
+  // The last instruction that reads a parameter, and whether it reads each element where it writes
+  // it. A result that is written by it so, or later, may take the parameter's memory; to one
+  // written earlier XLA would copy.
+  struct LastUse {
+    InstructionId user;
+    bool writes_in_place = false;
+  };
+  LastUse LastUseOf(InstructionId parameter) const {
+    LastUse last{parameter};
+    std::vector<InstructionId> values = {parameter};  // and what has its memory
+    for (size_t i = 0; i < values.size(); ++i) {
+      for (const InstructionId user : hlo::UsersOf(module_).users(values[i])) {
         if (module_[user].opcode == Opcode::kBitcast || IsPlainCopy(user)) {
-          uses.push_back(user);
-        } else if (user.index > producer.index) {
-          return false;
-        } else if (user == producer && !WritesWhereItReads(producer, uses[i])) {
-          return false;
+          values.push_back(user);
+        } else if (user.index >= last.user.index) {
+          const bool is_again = user == last.user;
+          last.writes_in_place =
+              WritesWhereItReads(user, values[i]) && (!is_again || last.writes_in_place);
+          last.user = user;
         }
       }
     }
-    return true;
+    return last;
   }
 
   // A copy into memory that a later instruction writes; a donation makes it needless.
   bool IsPlainCopy(InstructionId id) const {
-    return module_[id].opcode == Opcode::kCopy &&
+    return module_[id].opcode == Opcode::kCopy && module_[id].operand_count == 1 &&
            module_.shape(id) == module_.shape(module_.operands(id)[0]);
   }
 
   static bool IsElementwise(Opcode opcode) {
-    return (hlo::Info(opcode).flags & hlo::kFlagElementwise) != 0 || opcode == Opcode::kBitcast;
+    return hlo::HasFlag(opcode, hlo::kFlagElementwise) || opcode == Opcode::kBitcast;
   }
 
   // XLA: HloDataflowAnalysis::CanShareOperandBufferWithUser, for elementwise instructions and
@@ -322,8 +306,6 @@ class Reporter {
   const Module& module_;
   const BufferTable& table_;
   MemoryReport& report_;
-  std::vector<InstructionId> entry_;
-  std::vector<std::pair<std::string_view, InstructionId>> by_name_;
 };
 
 }  // namespace
@@ -339,8 +321,7 @@ Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, 
     MemoryReport& report = reports.emplace_back();
     report.position = m;
     const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(m)];
-    report.module =
-        entry.id < 0 ? entry.name : fmt::format("module_{:04}.{}", entry.id, entry.name);
+    report.module = dump::TitleOf(entry);
     Reporter reporter(*module, *table, report);
     if (table->source == dump::BufferSource::kNone) {
       reporter.HoldersOfModule();
@@ -355,7 +336,8 @@ Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, 
       } else if (table->live_peak_bytes < 0) {
         report.notes.emplace_back("no live ranges: these values do not live all at once");
       }
-      if (advise) reporter.AdviseDonations();
+      // Only a schedule says what is read last.
+      if (advise && module->header().is_scheduled) reporter.AdviseDonations();
     }
     for (const std::string& warning : table->warnings) report.notes.push_back(warning);
   }

@@ -275,6 +275,11 @@ bool IsHostCallback(std::string_view custom_call_target) {
   return row != nullptr && row->place == Place::kHost && row->text != "HostExecute";
 }
 
+bool IsHostCallback(const hlo::Module& module, const hlo::Instruction& instruction) {
+  return instruction.opcode == hlo::Opcode::kCustomCall &&
+         IsHostCallback(module.GetString(instruction, hlo::AttributeKey::kCustomCallTarget));
+}
+
 std::string_view LibraryOf(std::string_view custom_call_target) {
   const CustomCallRow* row = FindCustomCall(custom_call_target);
   return row == nullptr ? std::string_view() : row->library;

@@ -95,6 +95,7 @@ void WritePlacement(const hlo::Module& module, const Placement& placement, JsonW
 
 // Whether a custom call runs a function of the user's program on the host.
 bool IsHostCallback(std::string_view custom_call_target);
+bool IsHostCallback(const hlo::Module& module, const hlo::Instruction& instruction);
 // The library behind a custom call's target or a fusion's kind; empty where it is none known.
 std::string_view LibraryOf(std::string_view custom_call_target);
 

@@ -14,24 +14,14 @@ namespace {
 constexpr const char* kAmpere = "sm_80";
 constexpr const char* kHopper = "sm_90";
 
-// The number behind "major:" in the compute capability; 0: the text has none.
-int MajorCapability(const std::string& text) {
-  size_t at = text.find("cuda_compute_capability");
-  if (at != std::string::npos) at = text.find("major:", at);
-  if (at == std::string::npos) return 0;
-  at = text.find_first_of("0123456789", at);
-  if (at == std::string::npos) return 0;
-  int major = 0;
-  std::from_chars(text.data() + at, text.data() + text.size(), major);
-  return major;
-}
-
 }  // namespace
 
 Result<std::string> GpuArchitecture(const std::string& target, const Limits& limits) {
   if (target == kAmpere || target == kHopper) return target;
   HLOSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadGpuTarget(target, limits));
-  const int major = MajorCapability(text);
+  int major = 0;  // where the text has no capability
+  const std::string capability = ComputeCapability(text);
+  std::from_chars(capability.data(), capability.data() + capability.size(), major);
   if (major >= 9) return std::string(kHopper);
   if (major == 8) return std::string(kAmpere);
   return UnsupportedError(

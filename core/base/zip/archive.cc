@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <utility>
 
 #include "core/base/gzip.h"
+#include "core/base/strings.h"
 
 namespace hloscope {
 namespace {
@@ -95,10 +95,9 @@ void ReadPax(std::string_view text, PaxRecords& records) {
 
 bool IsArchiveName(std::string_view path) {
   constexpr std::array<std::string_view, 4> kEnds = {".zip", ".tar", ".tar.gz", ".tgz"};
+  const std::string lower = AsciiStrToLower(path);
   return std::ranges::any_of(kEnds, [&](std::string_view end) {
-    return path.size() > end.size() &&
-           std::ranges::equal(path.substr(path.size() - end.size()), end, {},
-                              [](char c) { return std::tolower(static_cast<unsigned char>(c)); });
+    return lower.size() > end.size() && lower.ends_with(end);
   });
 }
 

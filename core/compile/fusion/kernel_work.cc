@@ -123,7 +123,9 @@ class WorkCounter {
 
 bool IsUnrolled(const Module& module, std::span<const InstructionId> instructions,
                 std::span<const InstructionId> roots, int lanes) {
-  return WorkCounter(module, lanes).Count(instructions, roots);
+  const bool has_parts = std::ranges::any_of(
+      instructions, [&](InstructionId id) { return module[id].opcode == Opcode::kConcatenate; });
+  return has_parts && WorkCounter(module, lanes).Count(instructions, roots);
 }
 
 }  // namespace hloscope::compile

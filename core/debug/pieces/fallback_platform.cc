@@ -45,9 +45,7 @@ bool HostRuns(const Module& module, InstructionId id) {
 }
 
 bool IsCallback(const Module& module, InstructionId id) {
-  const hlo::Instruction& call = module[id];
-  return call.opcode == hlo::Opcode::kCustomCall &&
-         analysis::IsHostCallback(module.GetString(call, hlo::AttributeKey::kCustomCallTarget));
+  return analysis::IsHostCallback(module, module[id]);
 }
 
 // The detail may begin with the name of the instruction, as messages of ours do.

@@ -230,8 +230,7 @@ class Finder {
 
   std::string Title(int32_t m) const {
     const dump::ModuleEntry& module = model_.modules()[static_cast<size_t>(m)];
-    std::string title =
-        module.id < 0 ? module.name : fmt::format("module_{:04}.{}", module.id, module.name);
+    const std::string title = dump::TitleOf(module);
     return module.folder.empty() ? title : module.folder + "/" + title;
   }
 

@@ -83,9 +83,7 @@ class Cut {
 
   // Its function is in no dump: a part without it runs.
   bool IsHostCallback(InstructionId id) const {
-    return module_[id].opcode == Opcode::kCustomCall &&
-           analysis::IsHostCallback(
-               module_.GetString(module_[id], hlo::AttributeKey::kCustomCallTarget));
+    return analysis::IsHostCallback(module_, module_[id]);
   }
 
   std::vector<InstructionId> Ids(const std::vector<bool>& set) const {

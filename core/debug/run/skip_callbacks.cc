@@ -69,12 +69,7 @@ class Skipper {
     std::vector<InstructionId> all;
     for (uint32_t i = 0; i < module_->instructions().size(); ++i) {
       const InstructionId id(i);
-      const hlo::Instruction& call = (*module_)[id];
-      if (call.opcode != Opcode::kCustomCall) continue;
-      if (analysis::IsHostCallback(
-              module_->GetString(call, hlo::AttributeKey::kCustomCallTarget))) {
-        all.push_back(id);
-      }
+      if (analysis::IsHostCallback(*module_, (*module_)[id])) all.push_back(id);
     }
     return all;
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/strings.h"
 #include "core/dump/errors/error_table.h"
 #include "core/dump/readers/line_reader.h"
 
@@ -21,7 +22,7 @@ std::set<std::string> WordsOf(std::string_view text) {
   for (size_t k = 0; k <= text.size(); ++k) {
     const char c = k < text.size() ? text[k] : ' ';
     if (c == '{') in_gap = true;
-    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const char lower = AsciiToLower(c);
     if (!in_gap && lower >= 'a' && lower <= 'z') {
       word += lower;
     } else {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/strings.h"
 #include "core/dump/errors/evidence.h"
 #include "core/dump/readers/line_reader.h"
 
@@ -67,7 +68,7 @@ std::string OperationOf(std::string_view participant) {
   for (const char c : participant.substr(0, participant.find("ParticipantData"))) {
     const bool upper = c >= 'A' && c <= 'Z';
     if (upper && !name.empty()) name += '-';
-    name += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    name += AsciiToLower(c);
   }
   return name;
 }

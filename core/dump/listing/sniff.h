@@ -17,8 +17,12 @@ std::string_view Describe(FileKind kind);
 // True for what the HLO readers take.
 constexpr bool IsModuleKind(FileKind kind) {
   return kind == FileKind::kHloText || kind == FileKind::kHloProto ||
-         kind == FileKind::kHloTextProto || kind == FileKind::kBundle ||
-         kind == FileKind::kPlan;
+         kind == FileKind::kHloTextProto || kind == FileKind::kBundle || kind == FileKind::kPlan;
+}
+// True for what XLA translates to HLO.
+constexpr bool IsProgramKind(FileKind kind) {
+  return kind == FileKind::kStableHloText || kind == FileKind::kMlirBytecode ||
+         kind == FileKind::kJaxExport;
 }
 
 // True for what a person can read.

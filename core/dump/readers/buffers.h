@@ -18,6 +18,11 @@ struct BufferAllocation {
   bool is_preallocated_temp = false, is_parameter_aliased_with_output = false;
 };
 
+// What an allocation is for.
+enum class AllocationKind : uint8_t { kTemporary, kParameter, kResult, kConstant, kThreadLocal };
+std::string_view ToString(AllocationKind kind);
+AllocationKind KindOf(const BufferAllocation& allocation);
+
 constexpr int32_t kUnknownPoint = -1;
 
 // One logical buffer at its place in an allocation.

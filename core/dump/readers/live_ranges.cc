@@ -183,4 +183,27 @@ void FinishBuffers(BufferTable& table) {
   }
 }
 
+std::string_view ToString(AllocationKind kind) {
+  switch (kind) {
+    case AllocationKind::kTemporary:
+      return "temporary";
+    case AllocationKind::kParameter:
+      return "parameter";
+    case AllocationKind::kResult:
+      return "result";
+    case AllocationKind::kConstant:
+      return "constant";
+    case AllocationKind::kThreadLocal:
+      return "thread local";
+  }
+  return {};
+}
+
+AllocationKind KindOf(const BufferAllocation& allocation) {
+  if (allocation.is_thread_local) return AllocationKind::kThreadLocal;
+  if (allocation.is_constant) return AllocationKind::kConstant;
+  if (allocation.parameter_number >= 0) return AllocationKind::kParameter;
+  return allocation.maybe_live_out ? AllocationKind::kResult : AllocationKind::kTemporary;
+}
+
 }  // namespace hloscope::dump

@@ -322,6 +322,8 @@ Rule RuleOf(Opcode opcode) {
 
 }  // namespace
 
+bool IsTranscendental(Opcode opcode) { return kRules[opcode].work == &WorkTranscendental; }
+
 Cost& Cost::operator+=(const Cost& other) {
   AddWork(*this, other, 1);
   bytes_read += other.bytes_read;

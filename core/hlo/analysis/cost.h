@@ -36,6 +36,9 @@ class CostModel {
   std::vector<Cost> sums_;
 };
 
+// Whether its elements count as transcendentals (cost_rules.def).
+bool IsTranscendental(Opcode opcode);
+
 // Bytes of an array as XLA lays it out, of a tuple its table of pointers, 0 of tokens.
 double ByteCount(const Shape& shape);
 // Bytes of all arrays in the shape.

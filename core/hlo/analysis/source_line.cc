@@ -62,4 +62,10 @@ std::string ToString(const SourceLine& line) {
   return line.function.empty() ? out : out + fmt::format(" ({})", line.function);
 }
 
+std::string_view OpNameOf(const Module& module, InstructionId id) {
+  const auto* metadata = module.Get<OpMetadata>(module[id], AttributeKey::kMetadata);
+  return metadata == nullptr || !metadata->op_name.valid() ? std::string_view()
+                                                           : module[metadata->op_name];
+}
+
 }  // namespace hloscope::hlo

@@ -22,4 +22,7 @@ std::vector<SourceLine> SourceFramesOf(const Module& module, InstructionId id);
 // "file.py:12 (function)", "file.py:12", or nothing.
 std::string ToString(const SourceLine& line);
 
+// The op_name of its metadata: scopes and operation, or the name of an argument; empty: none.
+std::string_view OpNameOf(const Module& module, InstructionId id);
+
 }  // namespace hloscope::hlo

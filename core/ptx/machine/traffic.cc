@@ -56,20 +56,20 @@ uint64_t Conflicts(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
 }  // namespace
 
 void TrafficCounter::Before(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) {
-  for (const Access& access : AccessesOf(in)) {
+  const AccessList accesses = AccessesOf(in);
+  for (const Access& access : accesses) {
     if (access.lanes == kLanes) Count(warp, in, access, slots[access.operand], mask);
     if (access.lanes > 0 && access.lanes < kLanes)
       Count(warp, in, access, slots[access.operand], mask & ((1u << access.lanes) - 1));
   }
   if (in.operation == Operation::kCpAsync || in.operation == Operation::kCpAsyncIgnore)
-    CountCopies(warp, in, slots, mask);
+    CountCopies(warp, in, *accesses.begin(), slots, mask);
   if (next_ != nullptr) next_->Before(warp, in, slots, mask);
 }
 
 // What cp.async reads: lanes may read less than they write, or nothing.
-void TrafficCounter::CountCopies(const Warp& warp, const Instruction& in, const Slot* s,
-                                 uint32_t mask) {
-  Access read = *AccessesOf(in).begin();
+void TrafficCounter::CountCopies(const Warp& warp, const Instruction& in, Access read,
+                                 const Slot* s, uint32_t mask) {
   if (in.operation == Operation::kCpAsyncIgnore) mask &= ~ReadMask(warp, s[2]);
   const bool has_size = in.operation == Operation::kCpAsync && s[2].present();
   for (uint32_t left = mask, same = 0; left != 0; left &= ~same) {

@@ -40,7 +40,8 @@ class TrafficCounter final : public Observer {
  private:
   void Count(const Warp& warp, const Instruction& in, const Access& access, Slot slot,
              uint32_t mask);
-  void CountCopies(const Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+  void CountCopies(const Warp& warp, const Instruction& in, Access read, const Slot* slots,
+                   uint32_t mask);
   bool CountRow(const Warp& warp, const Instruction& in, const Access& access, Slot slot);
   void CountGlobal(const uint64_t* addresses, uint32_t lanes, const Access& access);
   void CountShared(const uint64_t* offsets, uint32_t lanes, const Access& access);

@@ -10,6 +10,7 @@
 
 #include "core/base/quick_hash.h"
 #include "core/eval/numbers/wide.h"
+#include "core/hlo/analysis/cost.h"
 #include "core/hlo/float_types.h"
 #include "core/hlo/rewrite/rewriter.h"
 
@@ -26,19 +27,9 @@ using hlo::Shape;
 
 namespace {
 
-struct Work {
-  std::string_view rule;
-};
-constexpr hlo::OpcodeTable<Work> kWork = {
-#define COST_RULE(name, work, bytes) {Opcode::name, {#work}},
-#include "core/hlo/analysis/cost_rules.def"
-#undef COST_RULE
-};
-
 // What every library rounds in its own way.
 bool IsInexact(Opcode opcode) {
-  return opcode == Opcode::kDot ||
-         (opcode != Opcode::kRng && kWork[opcode].rule == "Transcendental");
+  return opcode == Opcode::kDot || (opcode != Opcode::kRng && hlo::IsTranscendental(opcode));
 }
 
 class FunctionMover {
