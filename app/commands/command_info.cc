@@ -261,7 +261,7 @@ class InfoCommand : public Command {
     const dump::ModuleParts inside =
         dump::FindModuleParts(file->bytes(), dump::Sniff(file->bytes()), context.limits);
     if (inside.parts.size() > 1) return Report(path, context);
-    if (const auto only = dump::OnlyModuleIn(*file, context.limits); only) file = only;
+    if (const auto only = dump::OnlyModuleIn(*file, inside); only) file = only;
     if (!dump::IsModuleKind(dump::Sniff(file->bytes())) && profiler::IsTrace(file->bytes()))
       return Trace(*file, context);
     if (ShowOtherKind(*file, context)) return kGood;

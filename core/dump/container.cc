@@ -63,6 +63,35 @@ DividedText Divide(FileView file, const Limits& limits) {
   return {std::move(file), std::move(found)};
 }
 
+// The archive that a path leads into; empty: none.
+std::string ArchiveAround(const std::string& path) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    if (std::string archive = path.substr(0, slash); IsArchive(archive)) return archive;
+  }
+  return {};
+}
+
+// Of a file, or of a member of an archive as long as the archive is unchanged.
+std::optional<FileStamp> InputStampOf(const std::string& path, const Limits& limits) {
+  std::optional<FileStamp> stamp = FileStampOf(path, limits);
+  if (stamp) return stamp;
+  stamp = FileStampOf(ArchiveAround(path), limits);
+  if (stamp) stamp->path = path;
+  return stamp;
+}
+
+// `a.zip/dir/m.hlo`; nullopt: no part of the path is an archive.
+std::optional<Result<FileView>> OpenMember(const std::string& path, const Limits& limits) {
+  const std::string whole = ArchiveAround(path);
+  if (whole.empty()) return std::nullopt;
+  const auto archive = OpenArchive(whole, limits);
+  if (!archive) return std::unexpected(archive.error());
+  const Archive::Member* member = (*archive)->Find(std::string_view(path).substr(whole.size() + 1));
+  if (member == nullptr) return std::unexpected(NoSuchFile(path));
+  return (*archive)->Read(*member, path);
+}
+
 // `all.hlo:NAME`, where all.hlo may lie in an archive itself; nullopt: it is not meant so.
 std::optional<Result<FileView>> OpenPart(const std::string& path, const Limits& limits) {
   static LastOpened<DividedText> kept;
@@ -70,18 +99,14 @@ std::optional<Result<FileView>> OpenPart(const std::string& path, const Limits& 
   if (colon == std::string::npos || colon == 0 || path.find('/', colon) != std::string::npos)
     return std::nullopt;
   const std::string whole = path.substr(0, colon), selector = path.substr(colon + 1);
-  const std::optional<FileStamp> stamp = FileStampOf(whole, limits);
-  if (!stamp && whole.find('/') == std::string::npos) return std::nullopt;
-  const auto divide = [&]() -> Result<DividedText> {
-    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, OpenInput(whole, limits));
+  const std::optional<FileStamp> stamp = InputStampOf(whole, limits);
+  if (!stamp) return std::nullopt;
+  const auto divided = kept.Get(*stamp, [&]() -> Result<DividedText> {
+    auto member = OpenMember(whole, limits);
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file,
+                              member ? *std::move(member) : FileView::Open(whole, limits));
     return Divide(std::move(file), limits);
-  };
-  // A member of an archive has no stamp of its own; its name and the archive's would be needed.
-  const auto divided =
-      stamp ? kept.Get(*stamp, divide) : [&]() -> Result<std::shared_ptr<const DividedText>> {
-    HLOSCOPE_ASSIGN_OR_RETURN(DividedText made, divide());
-    return std::make_shared<const DividedText>(std::move(made));
-  }();
+  });
   if (!divided) return std::unexpected(NoSuchFile(path));
   const std::vector<ModulePart>& parts = (*divided)->found.parts;
   if (const ModulePart* part = FindPart(parts, selector)) return PartView((*divided)->file, *part);
@@ -89,21 +114,6 @@ std::optional<Result<FileView>> OpenPart(const std::string& path, const Limits& 
   Error error = SeveralModules(whole, parts);
   error.message = "has no module " + selector;
   return std::unexpected(std::move(error));
-}
-
-// `a.zip/dir/m.hlo`; nullopt: no part of the path is an archive.
-std::optional<Result<FileView>> OpenMember(const std::string& path, const Limits& limits) {
-  for (size_t slash = path.find('/', 1); slash != std::string::npos;
-       slash = path.find('/', slash + 1)) {
-    const std::string whole = path.substr(0, slash);
-    if (!IsArchive(whole)) continue;
-    const auto archive = OpenArchive(whole, limits);
-    if (!archive) return std::unexpected(archive.error());
-    const Archive::Member* member = (*archive)->Find(path.substr(slash + 1));
-    if (member == nullptr) return std::unexpected(NoSuchFile(path));
-    return (*archive)->Read(*member, path);
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -142,8 +152,10 @@ Result<FileView> OpenInput(const std::string& path, const Limits& limits) {
 }
 
 Result<FileView> OnlyModuleIn(const FileView& file, const Limits& limits) {
-  const FileKind kind = Sniff(file.bytes());
-  const ModuleParts found = FindModuleParts(file.bytes(), kind, limits);
+  return OnlyModuleIn(file, FindModuleParts(file.bytes(), Sniff(file.bytes()), limits));
+}
+
+Result<FileView> OnlyModuleIn(const FileView& file, const ModuleParts& found) {
   if (found.parts.size() > 1) return std::unexpected(SeveralModules(file.path(), found.parts));
   if (found.parts.size() == 1) return PartView(file, found.parts.front());
   if (found.graphs_of_ir == 0) return file;

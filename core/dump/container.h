@@ -27,5 +27,6 @@ Result<FileView> OpenInput(const std::string& path, const Limits& limits);
 // several.
 Result<FileView> OpenModuleFile(const std::string& path, const Limits& limits);
 Result<FileView> OnlyModuleIn(const FileView& file, const Limits& limits);
+Result<FileView> OnlyModuleIn(const FileView& file, const ModuleParts& found);
 
 }  // namespace hloscope::dump

@@ -87,12 +87,13 @@ class WorkCounter {
     double count = 0;
     for (const Reads& each : reads) count += each.count;
     const double elements = ElementCount(module_.shape(id));
-    if (reads.size() > kMaxMaps) reads = {ReadsOfAll(id, elements)};
-    work_.Add({elements, CostOf(opcode), reads.size(), count, opcode == Opcode::kConcatenate});
+    const size_t maps = reads.size();
+    work_.Add({elements, CostOf(opcode), maps, count, opcode == Opcode::kConcatenate});
     if (CostOf(opcode) > 0) {
       const size_t steps = opcode == Opcode::kConcatenate ? module_.operands(id).size() : 1;
-      in_loop_ += static_cast<double>(reads.size() * steps) * vectors_;
+      in_loop_ += static_cast<double>(maps * steps) * vectors_;
     }
+    if (maps > kMaxMaps) reads = {ReadsOfAll(id, elements)};
     for (const Reads& each : reads) ReadOperands(id, each);
   }
 
