@@ -199,7 +199,7 @@ def rows_of(root, path, macro):
         yield [part.strip().strip('"') for part in re.findall(argument, row[1]) if part.strip()]
 
 
-CAPABILITIES = (('kNeedsPlugin', 'a plugin'), ('kNeedsDriver', "NVIDIA's driver"), ('kNeedsPython', 'a Python with jaxlib'))
+CAPABILITIES = (('kNeedsPlugin', 'a plugin'), ('kNeedsDriver', "NVIDIA's driver"), ('kNeedsPython', 'a Python with jaxlib'), ('kRunsDumps', "a dump of XLA:GPU, or XLA's plugin"))
 
 
 def write_platforms(root, out):
@@ -207,9 +207,9 @@ def write_platforms(root, out):
     for name, _, _, abilities, what in rows_of(root, 'core/replay/platforms.def', 'PLATFORM'):
         has = set(abilities.split(' | '))
         needs = ', '.join(text for flag, text in CAPABILITIES if flag in has) or 'nothing'
-        rows.append([code(name), cell(what), needs, *('yes' if flag in has else 'no' for flag in ('kCaptures', 'kSearches', 'kXlaFlags', 'kDumps'))])
+        rows.append([code(name), cell(what), needs, *('yes' if flag in has else 'no' for flag in ('kCaptures', 'kXlaFlags'))])
     write(out, 'reference/platforms.md', '# Platforms\n\nWritten from `core/replay/platforms.def`. How far each is tested: [scope](../scope.md).\n\n'
-          + table(['platform', 'what it is', 'needs', 'captures values', 'searches by itself', 'takes flags of XLA', 'writes dumps'], rows))
+          + table(['platform', 'what it is', 'needs', 'captures values', 'takes flags of XLA'], rows))
     return 'reference/platforms.md'
 
 
