@@ -407,7 +407,7 @@ std::string ProfileText(const ProfileReport& report) {
   AppendInstructions(report, out);
   out += '\n';
   for (const std::string& table : {LaunchesText(report), MetricsText(report), LinesText(report)}) {
-    if (!table.empty()) out += FormatText("{}\n", table);
+    if (!table.empty()) out += table + '\n';
   }
   out += WhatIfText(report);
   out += CriticalPathText(*report.attribution, report.critical_path, report.top);

@@ -1,4 +1,4 @@
-// The bytes of a .hloprof file that its reader and its writer share; README.md describes them.
+// The bytes of a .hloprof file that its reader and its writer share; docs/internals/profiler.md describes them.
 #pragma once
 
 #include <array>

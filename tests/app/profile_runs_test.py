@@ -98,6 +98,10 @@ class Runs(FolderTest):
             self.assertIn(f'the second ran {found["runs"]:.2f} times as often', call('compare', a, b))
         return found, rows
 
+    def test_kernels_of_a_simulated_gpu_are_a_line_each(self):
+        text = call('profile', self.path('one.hlo', 'HloModule one\nENTRY e {\n  p = f32[64] parameter(0)\n  ROOT s = f32[64] sine(p)\n}\n'), '--platform', 'gpu-sim')
+        self.assertRegex(text, r'; means per kernel:\n +model bound by .*  instruction\n( +[\d.]+ .?s .*  one:s\n)\n')
+
     def test_iterations(self):
         for platform in ('interpreter', 'cpu'):
             with self.subTest(platform):

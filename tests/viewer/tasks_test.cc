@@ -93,10 +93,10 @@ class TaskTest : public ReadingTest {
     ExpectInTable(task, steps);
   }
 
-  // The table of viewer/README.md says what was counted.
+  // The table of docs/internals/viewer.md says what was counted.
   static std::map<std::string, Steps> Table() {
     std::map<std::string, Steps> rows;
-    std::ifstream file(SourcePath("viewer/README.md"));
+    std::ifstream file(SourcePath("docs/internals/viewer.md"));
     for (std::string line; std::getline(file, line);) {
       std::istringstream cells(line);
       std::string before, task, keyboard, mouse;
@@ -113,7 +113,7 @@ class TaskTest : public ReadingTest {
     const auto table = Table();
     auto row = table.find(task);
     ASSERT_NE(row, table.end()) << task << ": keyboard " << steps.keyboard << ", mouse "
-                                << steps.mouse << " is not in viewer/README.md";
+                                << steps.mouse << " is not in docs/internals/viewer.md";
     EXPECT_EQ(row->second.keyboard, steps.keyboard) << task;
     EXPECT_EQ(row->second.mouse, steps.mouse) << task;
   }

@@ -34,7 +34,7 @@ uint64_t MachineBits(const Warp& warp, const Slot& slot, uint32_t lane) {
   return mask >> lane & 1;
 }
 
-// How the sums of mma.sync go, by the table of README.md.
+// How the sums of mma.sync go, by the table of docs/internals/ptx.md.
 ReferenceRule RuleOfMma(const MmaForm& form) {
   const bool is_f8 = form.a == Element::kE4m3 || form.a == Element::kE5m2;
   const int half = form.a == Element::kTf32 ? 4 : is_f8 ? 16 : 8;

@@ -1,6 +1,6 @@
 // What tensor cores compute: D = A·B + C with the bits of each generation. Pure functions of bits;
 // no IR, no registers of a machine. Fragments are those of mma.sync in the PTX ISA. The arithmetic
-// of floats is the model of arXiv 2511.10909 (README.md has the table).
+// of floats is the model of arXiv 2511.10909 (docs/internals/ptx.md has the table).
 #pragma once
 
 #include <cstddef>
