@@ -11,6 +11,7 @@
 
 #include "app/command.h"
 #include "app/commands/compare_dumps.h"
+#include "app/commands/compare_pairs.h"
 #include "app/fail.h"
 #include "app/inputs.h"
 #include "app/output.h"
@@ -68,6 +69,10 @@ class CompareCommand : public Command {
          .help = "of dumps: only this module, by name or id; of traces: the modules that ran, if "
                  "they are not in the trace: files or dumps",
          .value = "MODULE"},
+        {.name = "--decisions",
+         .target = &decisions_,
+         .help = "of two dumps: the first decision about fusion that differs",
+         .conflicts = {"more"}},
         {.name = "--top",
          .target = &top_,
          .help = "of traces and dumps: rows of the table",
@@ -77,6 +82,10 @@ class CompareCommand : public Command {
   }
 
   int Run(const Context& context) override {
+    if (decisions_) {
+      const Result<int> status = CompareDecisions({a_, b_, modules_}, context);
+      return status ? *status : Refuse(status.error(), context);
+    }
     if (!more_.empty()) return Dumps(context);
     Result<Side> a = OpenAll(a_, context.limits);
     Result<Side> b = OpenAll(b_, context.limits);
@@ -446,6 +455,7 @@ class CompareCommand : public Command {
   debug::BoundsRequest bounds_;
   std::vector<std::string> more_, modules_;
   int64_t top_ = 20;
+  bool decisions_ = false;
 };
 
 }  // namespace

@@ -270,6 +270,14 @@ class JsonKeys(FolderTest):
         dump = self.path('dump')
         subprocess.run([HLOSCOPE, 'compile', TEXT, '--dump', dump], check=True, capture_output=True)
         self.case('compare DUMPS', 'compare', MLP, dump, status=1)
+        own = [self.path('own_a'), self.path('own_b')]
+        for folder in own:
+            subprocess.run([HLOSCOPE, 'compile', self.module, '--dump', folder], check=True, capture_output=True)
+        [decisions] = glob.glob(os.path.join(own[1], '*fusion_decisions.txt'))
+        with open(decisions, encoding='utf-8') as file:
+            text = file.read()
+        self.path(decisions, text.replace(' fused: ', ' not fused: ') if ' fused: ' in text else text.replace('not fused: ', 'fused: '))
+        self.case('compare --decisions', 'compare', *own, '--decisions', status=1)
         short = self.path('short.npz')
         write_npz(short, {'out0': ('<f4', (1,), b'\0\0\x80\x3f')})
         self.case('compare VALUES: other shapes', 'compare', values[0], short, status=1)
