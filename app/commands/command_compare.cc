@@ -73,6 +73,10 @@ class CompareCommand : public Command {
          .target = &decisions_,
          .help = "of two dumps: the first decision about fusion that differs",
          .conflicts = {"more"}},
+        {.name = "--memory",
+         .target = &memory_,
+         .help = "of two dumps or modules: the values that make their memory differ",
+         .conflicts = {"more", "--decisions"}},
         {.name = "--top",
          .target = &top_,
          .help = "of traces and dumps: rows of the table",
@@ -82,8 +86,10 @@ class CompareCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    if (decisions_) {
-      const Result<int> status = CompareDecisions({a_, b_, modules_}, context);
+    if (decisions_ || memory_) {
+      const PairRequest request = {a_, b_, modules_};
+      const Result<int> status =
+          decisions_ ? CompareDecisions(request, context) : CompareMemory(request, context);
       return status ? *status : Refuse(status.error(), context);
     }
     if (!more_.empty()) return Dumps(context);
@@ -455,7 +461,7 @@ class CompareCommand : public Command {
   debug::BoundsRequest bounds_;
   std::vector<std::string> more_, modules_;
   int64_t top_ = 20;
-  bool decisions_ = false;
+  bool decisions_ = false, memory_ = false;
 };
 
 }  // namespace

@@ -14,13 +14,13 @@ namespace {
 using analysis::DecisionComparison;
 using analysis::DecisionSide;
 
-struct Compared {
+struct ComparedDecisions {
   std::string module, module_b;
   DecisionComparison result;
 };
 
-std::string TextOf(const PairRequest& request, const std::vector<Compared>& modules,
-                   const std::vector<std::string>& notes) {
+std::string DecisionsText(const PairRequest& request, const std::vector<ComparedDecisions>& modules,
+                          const std::vector<std::string>& notes) {
   std::string out = FormatText("A is {}, B is {}\n", request.a, request.b);
   for (const auto& [module, module_b, result] : modules) {
     out += FormatText("{}{}: {}, {} decisions in A ({} fused), {} in B ({} fused)\n", module,
@@ -62,8 +62,8 @@ void WriteSide(JsonWriter& json, const DecisionSide& side) {
   json.EndObject();
 }
 
-std::string JsonOf(const PairRequest& request, const std::vector<Compared>& modules,
-                   const std::vector<std::string>& notes, bool differs) {
+std::string DecisionsJson(const PairRequest& request, const std::vector<ComparedDecisions>& modules,
+                          const std::vector<std::string>& notes, bool differs) {
   std::string out;
   JsonWriter json(out);
   json.BeginObject().Field("a", request.a).Field("b", request.b);
@@ -101,7 +101,7 @@ std::string JsonOf(const PairRequest& request, const std::vector<Compared>& modu
 
 Result<int> CompareDecisions(const PairRequest& request, const Context& context) {
   HLOSCOPE_ASSIGN_OR_RETURN(const ModulePairs found, PairModules(request, context));
-  std::vector<Compared> modules;
+  std::vector<ComparedDecisions> modules;
   std::vector<std::string> notes;
   for (const std::string& one : found.unpaired) notes.push_back(one + " has no counterpart");
   std::optional<Error> error;
@@ -122,8 +122,8 @@ Result<int> CompareDecisions(const PairRequest& request, const Context& context)
         {title, ModuleTitle(found.b->modules()[static_cast<size_t>(b)]), *std::move(compared)});
   }
   if (modules.empty() && error) return std::unexpected(*error);
-  context.json ? WriteOut(JsonOf(request, modules, notes, differs))
-               : PrintOut(TextOf(request, modules, notes));
+  context.json ? WriteOut(DecisionsJson(request, modules, notes, differs))
+               : PrintOut(DecisionsText(request, modules, notes));
   return differs ? kDiffers : kGood;
 }
 

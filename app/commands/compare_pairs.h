@@ -28,5 +28,6 @@ Result<ModulePairs> PairModules(const PairRequest& request, const Context& conte
 
 // Prints the answer, and gives the exit status. Errors: no pair of modules has what it takes.
 Result<int> CompareDecisions(const PairRequest& request, const Context& context);
+Result<int> CompareMemory(const PairRequest& request, const Context& context);
 
 }  // namespace hloscope::app
