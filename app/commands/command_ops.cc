@@ -77,6 +77,13 @@ class OpsCommand : public Command {
   }
 
   int Run(const Context& context) override {
+    const bool has_shape =
+        std::ranges::any_of(names_, [](const std::string& name) { return name.contains('['); });
+    if (!device_.empty() && !has_shape) {
+      const auto error = InputError("--device " + device_ + ": no shape is given",
+                                    "`hloscope ops 'f32[16]{0:S(1)}' --device " + device_ + "`");
+      return Fail({{"opcode", ""}}, error.error(), context);
+    }
     std::vector<hlo::Opcode> opcodes;
     std::string others;  // attributes and shapes
     for (const std::string& name : names_) {

@@ -81,6 +81,11 @@ class Advice(FolderTest):
         self.assertFalse(any(one['verified'] for one in report['advice']))
         self.assertIn('XLA merges what is equal', text)
 
+    def test_a_layout_that_is_not_met(self):
+        notes = self.json('info', self.dump('a', size=16384 * 5), '--memory', '--advise')[0]['modules'][0]['notes']
+        self.assertEqual(notes, ["our layout of the temporaries takes 65536 bytes, XLA's 81920: predictions may be off by as much"])
+        self.assertEqual(self.json('info', self.dump('b'), '--memory', '--advise')[0]['modules'][0]['notes'], [])
+
     def test_what_is_no_advice(self):
         """A product is not cheap, and what is read at the peak cannot go."""
         module = MODULE.replace('broadcast(s), dimensions={}', 'dot(v, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}')

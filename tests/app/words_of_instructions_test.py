@@ -76,6 +76,8 @@ class Words(FolderTest):
         self.assertTrue(parts('f32[4]{0:S(5)}')[0]['S(5)'].startswith('host'))
         self.assertIn('without a public name', parts('f32[4]{0:S(9)}')[0]['S(9)'])
         self.assertEqual(list(parts('f32[8,4]{1,0:T(2,4)L(8)SC(0:4)M(12)}')[0]), ['{1,0}', 'T(2,4)', 'L(8)', 'SC(0:4)', 'M(12)'])
+        self.assertIn('SparseCore', parts('u32[]{:S(8)}', '--device', 'tpu')[0]['S(8)'])
+        self.assertIn('no shape is given', run('ops', 'add', '--device', 'tpu', status=2))
         self.assertIn('not a shape', run('ops', 'f32[8', status=2))
 
     def test_an_instruction(self):

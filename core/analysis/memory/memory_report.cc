@@ -348,6 +348,11 @@ Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, 
       if (advise && module->header().is_scheduled) {
         reporter.AdviseDonations();
         AdviseOnValues(*module, *table, heap, report);
+        if (report.simulated_bytes >= 0 && report.simulated_bytes != report.temporary_bytes)
+          report.notes.push_back(fmt::format(
+              "our layout of the temporaries takes {} bytes, XLA's {}: predictions may be off by "
+              "as much",
+              report.simulated_bytes, report.temporary_bytes));
       }
     }
     for (const std::string& warning : table->warnings) report.notes.push_back(warning);
