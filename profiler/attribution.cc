@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "core/base/memory_limit.h"
 #include "core/hlo/proto/proto.h"
@@ -394,10 +395,13 @@ std::vector<AttributedModule> ReadEmbeddedModules(const Profile& profile, const 
   // Kernels of command buffers name none: their own names tell.
   if (HasNamelessKernels(*profile.store)) named.insert(-1);
   std::vector<AttributedModule> modules;
+  // A trace of several hosts has the program once for each.
+  std::set<std::tuple<int64_t, std::string_view, std::string_view>> met;
   for (const EmbeddedModule& embedded : profile.modules) {
     // Most programs of a trace only prepare the data; those whose events name them are read.
     if (!named.contains(embedded.program) && !named.contains(-1)) continue;
     if (embedded.hlo_proto.empty() && embedded.hlo_text.empty()) continue;
+    if (!met.emplace(embedded.program, embedded.hlo_proto, embedded.hlo_text).second) continue;
     auto module = ModuleOf(embedded, limits);
     if (!module) {
       warnings.push_back("the module " + embedded.name +

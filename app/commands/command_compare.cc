@@ -11,6 +11,7 @@
 
 #include "app/command.h"
 #include "app/commands/compare_dumps.h"
+#include "app/commands/compare_pairs.h"
 #include "app/fail.h"
 #include "app/inputs.h"
 #include "app/output.h"
@@ -68,6 +69,14 @@ class CompareCommand : public Command {
          .help = "of dumps: only this module, by name or id; of traces: the modules that ran, if "
                  "they are not in the trace: files or dumps",
          .value = "MODULE"},
+        {.name = "--decisions",
+         .target = &decisions_,
+         .help = "of two dumps: the first decision about fusion that differs",
+         .conflicts = {"more", "--top", "--abs_error_bound", "--rel_error_bound"}},
+        {.name = "--memory",
+         .target = &memory_,
+         .help = "of two dumps or modules: the values that make their memory differ",
+         .conflicts = {"more", "--top", "--abs_error_bound", "--rel_error_bound", "--decisions"}},
         {.name = "--top",
          .target = &top_,
          .help = "of traces and dumps: rows of the table",
@@ -77,6 +86,12 @@ class CompareCommand : public Command {
   }
 
   int Run(const Context& context) override {
+    if (decisions_ || memory_) {
+      const PairRequest request = {a_, b_, modules_};
+      const Result<int> status =
+          decisions_ ? CompareDecisions(request, context) : CompareMemory(request, context);
+      return status ? *status : Refuse(status.error(), context);
+    }
     if (!more_.empty()) return Dumps(context);
     Result<Side> a = OpenAll(a_, context.limits);
     Result<Side> b = OpenAll(b_, context.limits);
@@ -446,6 +461,7 @@ class CompareCommand : public Command {
   debug::BoundsRequest bounds_;
   std::vector<std::string> more_, modules_;
   int64_t top_ = 20;
+  bool decisions_ = false, memory_ = false;
 };
 
 }  // namespace

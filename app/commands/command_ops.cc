@@ -9,11 +9,14 @@
 #include "app/command.h"
 #include "app/fail.h"
 #include "app/output.h"
+#include "app/reports/words_report.h"
 #include "core/base/closest_text.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/eval/coverage.h"
 #include "core/hlo/opcode.h"
+#include "core/hlo/text/text.h"
+#include "core/hlo/words.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::app {
@@ -63,23 +66,48 @@ class OpsCommand : public Command {
   std::vector<OptionSpec> Options() override {
     return {{.name = "opcodes",
              .target = &names_,
-             .help = "list only these opcodes",
-             .value = "OPCODE"}};
+             .help = "list only these opcodes; or what attributes and shapes mean, as "
+                     "'f32[16,256]{1,0:T(8,128)}'",
+             .value = "OPCODE"},
+            {.name = "--device",
+             .target = &device_,
+             .help = "of shapes: the device whose memory spaces are meant",
+             .value = "DEVICE",
+             .choices = {"cpu", "gpu", "tpu"}}};
   }
 
   int Run(const Context& context) override {
+    const bool has_shape =
+        std::ranges::any_of(names_, [](const std::string& name) { return name.contains('['); });
+    if (!device_.empty() && !has_shape) {
+      const auto error = InputError("--device " + device_ + ": no shape is given",
+                                    "`hloscope ops 'f32[16]{0:S(1)}' --device " + device_ + "`");
+      return Fail({{"opcode", ""}}, error.error(), context);
+    }
     std::vector<hlo::Opcode> opcodes;
+    std::string others;  // attributes and shapes
     for (const std::string& name : names_) {
-      const std::optional<hlo::Opcode> opcode = hlo::OpcodeFromText(name);
-      if (!opcode) return Unknown(name, context);
-      opcodes.push_back(*opcode);
+      if (const std::optional<hlo::Opcode> opcode = hlo::OpcodeFromText(name)) {
+        opcodes.push_back(*opcode);
+      } else if (name.contains('[')) {
+        const Result<hlo::Shape> shape = ShapeOf(name, context.limits);
+        if (!shape) return Fail({{"shape", name}}, shape.error(), context);
+        others += context.json ? LayoutJson(*shape, device_) : LayoutText(*shape, device_);
+      } else {
+        const std::string found = AttributeWords(name, context.json);
+        if (found.empty()) return Unknown(name, context);
+        others += found;
+      }
     }
     for (int k = 0; names_.empty() && k < hlo::kOpcodeCount; ++k) {
       opcodes.push_back(static_cast<hlo::Opcode>(k));
     }
+    WriteOut(others);
+    if (opcodes.empty()) return kGood;
     if (!context.json)
       WriteOut(
           "opcode                     operands  attributes (! is required)\n"
+          "    what it computes\n"
           "    largest error of the interpreter in ULP: element types\n");
     for (hlo::Opcode opcode : opcodes) {
       WriteOut(context.json ? Json(hlo::Info(opcode)) : Text(hlo::Info(opcode)));
@@ -93,16 +121,45 @@ class OpsCommand : public Command {
     for (int k = 0; k < hlo::kOpcodeCount; ++k) {
       closest.Offer(hlo::Info(static_cast<hlo::Opcode>(k)).text);
     }
+    for (int k = 0; k < hlo::kAttributeKeyCount; ++k) {
+      closest.Offer(hlo::Info(static_cast<hlo::AttributeKey>(k)).text);
+    }
     const std::string hint = closest.Hint();
-    const auto error =
-        InputError("unknown opcode " + name, hint.empty() ? "`hloscope ops` lists them" : hint);
+    const auto error = InputError("unknown opcode or attribute " + name,
+                                  hint.empty() ? "`hloscope ops` lists them" : hint);
     return Fail({{"opcode", name}}, error.error(), context);
+  }
+
+  static Result<hlo::Shape> ShapeOf(const std::string& text, const Limits& limits) {
+    const hlo::ParseResult read = hlo::ParseText("x = " + text + " parameter(0)", limits);
+    if (read.ok() && read.module->instructions().size() == 1)
+      return read.module->shape(hlo::InstructionId(0U));
+    return InputError(text + ": not a shape, expected one as f32[16,256]{1,0:T(8,128)}",
+                      read.diagnostics.empty() ? "" : read.diagnostics[0].message);
+  }
+
+  // Each attribute of the name: the opcode decides which it is. Empty: there is none.
+  static std::string AttributeWords(const std::string& name, bool is_json) {
+    std::string out;
+    for (int k = 0; k < hlo::kAttributeKeyCount; ++k) {
+      const auto key = static_cast<hlo::AttributeKey>(k);
+      if (name.empty() || hlo::Info(key).text != name) continue;
+      if (!is_json) {
+        out += FormatText("{}: {}\n", name, hlo::Describe(key));
+        continue;
+      }
+      JsonWriter json(out);
+      json.BeginObject().Field("attribute", name).Field("sentence", hlo::Describe(key)).EndObject();
+      out += "\n";
+    }
+    return out;
   }
 
   static std::string Text(const hlo::OpcodeInfo& info) {
     std::string out =
         FormatText("{:<26} {:>8}  {}\n", info.text,
                    info.arity < 0 ? "any" : std::to_string(info.arity), Attributes(info));
+    out += FormatText("    {}\n", hlo::Describe(OpcodeOf(info)));
     for (const eval::CoverageRow& row : CoverageOf(info.text)) {
       out += FormatText("    {}: {}\n", row.distance, row.types);
     }
@@ -114,6 +171,7 @@ class OpsCommand : public Command {
     JsonWriter json(out);
     json.BeginObject()
         .Field("opcode", info.text)
+        .Field("sentence", hlo::Describe(OpcodeOf(info)))
         .Field("arity", info.arity)
         .Key("attributes")
         .BeginArray();
@@ -135,7 +193,12 @@ class OpsCommand : public Command {
     return out + "\n";
   }
 
+  static hlo::Opcode OpcodeOf(const hlo::OpcodeInfo& info) {
+    return *hlo::OpcodeFromText(info.text);
+  }
+
   std::vector<std::string> names_;
+  std::string device_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "app/inputs.h"
 #include "app/name_hint.h"
 #include "app/output.h"
+#include "app/reports/words_report.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/dump/container.h"
@@ -57,6 +58,11 @@ class ShowCommand : public Command {
          .value = "N",
          .needs = {"--around"},
          .min = 0},
+        {.name = "--explain",
+         .target = &explain_,
+         .help = "what this instruction, its attributes and its layout mean",
+         .value = "INSTR",
+         .conflicts = {"--computation", "--around", "--paths", "--format"}},
         {.name = "--paths",
          .target = &paths_,
          .help = "the instructions on paths from A to B",
@@ -83,6 +89,12 @@ class ShowCommand : public Command {
       return kBadInput;
     }
     const Module& module = *loaded->module;
+    if (!explain_.empty()) {
+      const Result<hlo::InstructionId> id = Named(module, explain_);
+      if (!id) return Fail(module_, id.error(), context);
+      context.json ? WriteOut(ExplainJson(module, *id)) : PrintOut(ExplainText(module, *id));
+      return kGood;
+    }
     Result<std::vector<hlo::InstructionId>> selection = Select(module);
     if (!selection) return Fail(module_, selection.error(), context);
     bool whole = computation_.empty() && around_.empty() && paths_.empty();
@@ -186,7 +198,7 @@ class ShowCommand : public Command {
     return out;
   }
 
-  std::string module_, format_ = "hlo", computation_, around_;
+  std::string module_, format_ = "hlo", computation_, around_, explain_;
   int64_t radius_ = 2;
   std::vector<std::string> paths_;
 };

@@ -65,7 +65,9 @@ std::string TextOf(const std::string& path, const std::vector<MemoryReport>& rep
         out += FormatText("      {} more\n", advice.donations.size() - kShownDonations);
     }
     if (advise && report.advice.empty() && report.peak_bytes >= 0) {
-      out += "    no argument was found whose last use writes a result of its bytes\n";
+      out +=
+          "    no advice: no argument could be donated, and no value at the peak is a copy of an "
+          "argument or cheap to compute again\n";
     }
     for (const std::string& note : report.notes) out += FormatText("    note: {}\n", note);
   }
@@ -79,7 +81,8 @@ std::string JsonOf(const std::string& path, const std::vector<MemoryReport>& rep
   for (const MemoryReport& report : reports) {
     json.BeginObject().Field("module", report.module);
     for (const auto& [key, bytes] : {std::pair("peak_bytes", report.peak_bytes),
-                                     std::pair("live_peak_bytes", report.live_peak_bytes)}) {
+                                     std::pair("live_peak_bytes", report.live_peak_bytes),
+                                     std::pair("simulated_bytes", report.simulated_bytes)}) {
       json.Key(key);
       bytes < 0 ? json.Null() : json.Value(bytes);
     }
@@ -100,9 +103,9 @@ std::string JsonOf(const std::string& path, const std::vector<MemoryReport>& rep
   json.EndArray().Key("advice").BeginArray();
   for (const MemoryReport& report : reports) {
     for (const MemoryAdvice& advice : report.advice) {
-      json.BeginObject().Field("module", report.module).Field("what", advice.what);
-      json.Field("instruction", advice.donations[0].instruction);
-      json.Field("source", advice.donations[0].source);
+      json.BeginObject().Field("module", report.module).Field("kind", advice.kind);
+      json.Field("what", advice.what).Field("instruction", advice.instruction);
+      json.Field("source", advice.source);
       json.Field("saves_bytes", advice.saves_bytes);
       json.Field("new_peak_bytes", advice.new_peak_bytes);
       json.Field("verified", advice.verified()).Key("recompiled_bytes");
@@ -154,9 +157,10 @@ class Recompiler {
   }
 
   void Verify(MemoryAdvice& advice) {
+    if (!advice.not_verified.empty()) return;  // nothing could be compiled for it
     advice.not_verified = why_not_;
     if (!why_not_.empty()) return;
-    const auto changed = analysis::WithDonations(module_, advice);
+    const auto changed = analysis::WithAdvice(module_, advice);
     if (!changed) {
       advice.not_verified = changed.error().message;
       return;

@@ -219,6 +219,7 @@ class JsonKeys(FolderTest):
 
     def test_show(self):
         self.case('show', 'show', self.module, status=0)
+        self.case('show --explain', 'show', self.module, '--explain', 'r', status=0)
 
     def test_convert(self):
         self.case('convert', 'convert', TEXT, self.path('absent.hlo'), '--to', 'pb', '--out-dir', self.path('protos'), status=2)
@@ -226,6 +227,8 @@ class JsonKeys(FolderTest):
     def test_limits_and_ops(self):
         self.case('limits', 'limits', status=0)
         self.case('ops', 'ops', status=0)
+        self.case('ops: an attribute', 'ops', 'dimensions', status=0)
+        self.case('ops: a shape', 'ops', 'f32[16,256]{1,0:T(8,128)}', status=0)
         self.case('doctor', 'doctor')
 
     def test_run(self):
@@ -270,6 +273,15 @@ class JsonKeys(FolderTest):
         dump = self.path('dump')
         subprocess.run([HLOSCOPE, 'compile', TEXT, '--dump', dump], check=True, capture_output=True)
         self.case('compare DUMPS', 'compare', MLP, dump, status=1)
+        own = [self.path('own_a'), self.path('own_b')]
+        for folder in own:
+            subprocess.run([HLOSCOPE, 'compile', self.module, '--dump', folder], check=True, capture_output=True)
+        [decisions] = glob.glob(os.path.join(own[1], '*fusion_decisions.txt'))
+        with open(decisions, encoding='utf-8') as file:
+            text = file.read()
+        self.path(decisions, text.replace(' fused: ', ' not fused: ') if ' fused: ' in text else text.replace('not fused: ', 'fused: '))
+        self.case('compare --decisions', 'compare', *own, '--decisions', status=1)
+        self.case('compare --memory', 'compare', MLP, dump, '--memory', status=1)
         short = self.path('short.npz')
         write_npz(short, {'out0': ('<f4', (1,), b'\0\0\x80\x3f')})
         self.case('compare VALUES: other shapes', 'compare', values[0], short, status=1)

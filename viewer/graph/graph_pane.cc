@@ -12,6 +12,7 @@
 #include "core/graph/count_text.h"
 #include "core/graph/svg.h"
 #include "core/graph/unfolding.h"
+#include "core/hlo/words.h"
 #include "viewer/graph/graph_legend.h"
 #include "viewer/graph/graph_outline.h"
 #include "viewer/lab/hover_values.h"
@@ -155,7 +156,10 @@ void GraphPane::Follow(Frame& frame) {
 std::string GraphPane::Explain(NodeId id) const {
   std::string text = graph::Explain(data_->graph.tree(), id, &data_->placement);
   const graph::Node& node = data_->graph.tree()[id];
-  if (node.kind != NodeKind::kInstruction || context_ == nullptr) return text;
+  if (node.kind != NodeKind::kInstruction) return text;
+  const hlo::Opcode opcode = (*data_->module)[node.instruction].opcode;
+  text += fmt::format("\n{}: {}", hlo::ToString(opcode), hlo::Describe(opcode));
+  if (context_ == nullptr) return text;
   if (host_runs_ != nullptr) {
     const auto ran = host_runs_->sentences.find(node.instruction.index);
     if (ran != host_runs_->sentences.end()) text += "\n" + ran->second;

@@ -55,14 +55,14 @@ class FusionLogReader {
       const size_t because = text.rfind(kBecause);
       if (because == text.npos || NameAt(text) != thread.producer) return;
       decisions_.push_back({thread.producer, thread.consumer, "",
-                            std::string(text.substr(because + kBecause.size())), line});
+                            std::string(text.substr(because + kBecause.size())), line, ""});
     } else if (TakeWord(text, "Fusing ")) {
       constexpr std::string_view kInto = " into ";
       const size_t into = text.find(" into %");
       if (into == text.npos || NameAt(text).empty()) return;
       const std::string consumer = NameAt(text.substr(into + kInto.size()));
       thread.last_fused = decisions_.size();
-      decisions_.push_back({NameAt(text), consumer, consumer, "", line});
+      decisions_.push_back({NameAt(text), consumer, consumer, "", line, ""});
     } else if (TakeWord(text, "created new fusion: ") && thread.last_fused) {
       decisions_[*thread.last_fused].fusion = NameAt(text);
     }
@@ -78,26 +78,20 @@ std::optional<FusionAnswer> AnswerBy(const dump::DumpModel& model, Test test,
                                      std::vector<LoggedFusion>& about) {
   FusionAnswer answer;
   answer.made_by = "fusion";
-  size_t read = 0;
-  for (size_t k = 0; k < model.files().size(); ++k) {
-    if (model.files()[k].role != dump::FileRole::kRunLog) continue;
-    const auto decisions = model.ReadFile(static_cast<int32_t>(k), ReadFusionLog);
-    if (!decisions) continue;  // LateWarnings has it
-    read += decisions->size();
-    for (const LoggedFusion& one : *decisions) {
-      if (!test(one)) continue;
-      std::string text = fmt::format("{}:{}: ", model.files()[k].path, one.line);
-      if (one.fusion.empty()) {
-        text += fmt::format("not fused: {} into {}: {}", one.producer, one.consumer, one.reason);
-      } else {
-        text += fmt::format("fused: {} into {}", one.producer, one.consumer);
-        if (one.fusion != one.consumer) text += ", called " + one.fusion + " from then on";
-      }
-      answer.because.push_back({one.producer, one.consumer, {}, std::move(text), one.line});
-      about.push_back(one);
+  const std::vector<LoggedFusion> decisions = LoggedFusionsOf(model);
+  if (decisions.empty()) return std::nullopt;
+  for (const LoggedFusion& one : decisions) {
+    if (!test(one)) continue;
+    std::string text = fmt::format("{}:{}: ", one.log, one.line);
+    if (one.fusion.empty()) {
+      text += fmt::format("not fused: {} into {}: {}", one.producer, one.consumer, one.reason);
+    } else {
+      text += fmt::format("fused: {} into {}", one.producer, one.consumer);
+      if (one.fusion != one.consumer) text += ", called " + one.fusion + " from then on";
     }
+    answer.because.push_back({one.producer, one.consumer, {}, std::move(text), one.line});
+    about.push_back(one);
   }
-  if (read == 0) return std::nullopt;
   if (model.modules().size() > 1) {
     answer.notes.emplace_back("the log does not say of which module a decision is");
   }
@@ -106,7 +100,23 @@ std::optional<FusionAnswer> AnswerBy(const dump::DumpModel& model, Test test,
 
 }  // namespace
 
-std::vector<LoggedFusion> ReadFusionLog(std::string_view log) { return FusionLogReader().Read(log); }
+std::vector<LoggedFusion> ReadFusionLog(std::string_view log) {
+  return FusionLogReader().Read(log);
+}
+
+std::vector<LoggedFusion> LoggedFusionsOf(const dump::DumpModel& model) {
+  std::vector<LoggedFusion> out;
+  for (size_t k = 0; k < model.files().size(); ++k) {
+    if (model.files()[k].role != dump::FileRole::kRunLog) continue;
+    auto decisions = model.ReadFile(static_cast<int32_t>(k), ReadFusionLog);
+    if (!decisions) continue;  // LateWarnings has it
+    for (LoggedFusion& one : *decisions) {
+      one.log = model.files()[k].path;
+      out.push_back(std::move(one));
+    }
+  }
+  return out;
+}
 
 std::optional<FusionAnswer> LoggedNotFused(const dump::DumpModel& model,
                                            const std::string& producer,

@@ -1,4 +1,5 @@
-// The decisions of XLA's instruction fusion in the logs of a dump: XLA:CPU writes them nowhere else.
+// The decisions of XLA's instruction fusion in the logs of a dump: XLA:CPU writes them nowhere
+// else.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,13 @@ struct LoggedFusion {
   std::string fusion;              // the new one, or the consumer it went into; empty: not fused
   std::string reason;              // where it is not fused
   int64_t line = 0;                // of the log, from 1
+  std::string log;                 // its path in the dump; empty: not known
 };
 
 /// Lines of `TF_CPP_VMODULE=instruction_fusion=3`, in their order; others are left out.
 std::vector<LoggedFusion> ReadFusionLog(std::string_view log);
+/// Of all logs of the dump; `log` is the file.
+std::vector<LoggedFusion> LoggedFusionsOf(const dump::DumpModel& model);
 
 /// WhyNotFused and WhyFusion by the logs of the dump; nullopt: they have no decisions. `because` is
 /// empty where none is about these instructions.

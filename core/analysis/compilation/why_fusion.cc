@@ -8,14 +8,13 @@
 
 #include "core/analysis/align/fusion_facts.h"
 #include "core/analysis/align/provenance.h"
-#include "core/analysis/compilation/fusion_replay.h"
 #include "core/analysis/compilation/logged_fusion.h"
+#include "core/analysis/compilation/recorded_fusion.h"
 #include "core/base/closest_text.h"
 #include "core/base/counted.h"
 #include "core/dump/own_compilation.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/analysis/source_line.h"
-#include "core/hlo/text/text.h"
 
 namespace hloscope::analysis {
 namespace {
@@ -25,90 +24,9 @@ using dump::FusionStep;
 using Node = FusionReplay::Node;
 using ModelPtr = std::shared_ptr<const DumpModel>;
 
-constexpr std::string_view kPriorityFusion = "priority-fusion";
 constexpr float kMinSure = 0.5F;  // of a link between stages
 
-std::string EstimateText(double us_fused, double us_unfused) {
-  return fmt::format("{:.3f} us fused, {:.3f} us apart", us_fused, us_unfused);
-}
-
-// What priority fusion wrote, carried out.
-struct Process {
-  dump::FusionProcess read;
-  std::shared_ptr<const hlo::Module> before;
-  std::unique_ptr<FusionReplay> replay;
-  int32_t stage_after = -1;
-  std::shared_ptr<const hlo::Module> with_sources;  // the stage before the pass; may be null
-  std::vector<std::string> notes;
-  std::optional<bool> agrees;
-
-  std::string SourceOf(const std::string& name) const {
-    for (const auto& module : {with_sources, before}) {
-      if (module == nullptr) continue;
-      const hlo::InstructionId id = hlo::FindInstruction(*module, name);
-      if (id.valid()) return hlo::ToString(hlo::SourceLineOf(*module, id));
-    }
-    return {};
-  }
-  // The first record of the producer that has times: later ones may be differences.
-  const FusionStep* Priority(std::string_view producer) const {
-    for (const FusionStep& step : read.steps) {
-      if (step.kind == FusionStep::Kind::kPriority && step.producer == producer) return &step;
-    }
-    return nullptr;
-  }
-};
-
-// Absent where the dump has none.
-Result<std::optional<Process>> ReadProcess(const DumpModel& model, int32_t module) {
-  const int32_t file = model.FindFile(module, dump::FileRole::kPriorityFusion);
-  if (file < 0) return std::optional<Process>();
-  Process out;
-  HLOSCOPE_ASSIGN_OR_RETURN(out.read, model.ReadFile(file, dump::ReadFusionProcess));
-  if (!out.read.why.empty())
-    out.notes.push_back(fmt::format("{}: {}", model.FullPath(file), out.read.why));
-  const hlo::ParseResult parsed = hlo::ParseText(out.read.module_before, model.limits());
-  if (!parsed.ok())
-    return InputError(model.FullPath(file) +
-                          ": the module before fusion in it cannot be read, expected HLO text in "
-                          "hlo_module_before_fusion",
-                      "the file may be cut off: dump again");
-  out.before = parsed.module;
-  out.replay = std::make_unique<FusionReplay>(*out.before, out.read.steps);
-  if (out.replay->lost() != 0)
-    out.notes.push_back(fmt::format("{} an instruction that is not in the module before",
-                                    Counted(out.replay->lost(), "step names", "steps name")));
-  const auto& stages = model.modules()[static_cast<size_t>(module)].stages;
-  for (size_t s = 0; s < stages.size(); ++s) {
-    if (stages[s].pass == kPriorityFusion) out.stage_after = static_cast<int32_t>(s);
-  }
-  if (out.stage_after < 0) return std::optional(std::move(out));
-  if (const auto after = model.Module(module, out.stage_after)) {
-    const FusionReplay::Check check = out.replay->Against(**after);
-    out.agrees = check.ok();
-    for (const std::string& text : check.differing)
-      out.notes.push_back("the steps do not explain the module after the pass: " + text);
-  }
-  for (int32_t s = out.stage_after - 1; s >= 0 && out.with_sources == nullptr; --s) {
-    if (model.ModuleFile(module, s) < 0) continue;
-    if (const auto read = model.Module(module, s)) out.with_sources = *read;
-  }
-  return std::optional(std::move(out));
-}
-
-std::unexpected<Error> NoDecisions(const DumpModel& model, int32_t module) {
-  const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
-  if (entry.device == "cpu")
-    return UnsupportedError(
-        fmt::format("{}: XLA:CPU writes no fusion decisions into its dump", entry.name),
-        "with TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_VMODULE=instruction_fusion=3 `hloscope record` keeps "
-        "them in its log; our own compiler writes them: hloscope compile MODULE --dump DIR");
-  return UnsupportedError(
-      fmt::format("{}: the dump has no fusion decisions (*.priority_fusion_dump.txt)", entry.name),
-      "XLA:GPU writes them with --xla_dump_hlo_pass_re=priority-fusion, or .* for all passes");
-}
-
-std::unexpected<Error> NoInstruction(const Process& process, const std::string& name) {
+std::unexpected<Error> NoInstruction(const RecordedFusion& process, const std::string& name) {
   ClosestText closest(name);
   for (const Node& node : process.replay->nodes()) {
     closest.Offer(node.name);
@@ -145,8 +63,8 @@ std::string NameAfterPass(const ModelPtr& model, int32_t module, int32_t stage,
 }
 
 // The nodes that an instruction is in at the end, or the fusion of that name.
-std::vector<const Node*> NodesOf(const ModelPtr& model, int32_t module, const Process& process,
-                                 const std::string& name) {
+std::vector<const Node*> NodesOf(const ModelPtr& model, int32_t module,
+                                 const RecordedFusion& process, const std::string& name) {
   std::vector<const Node*> out = process.replay->With(name);
   if (!out.empty()) return out;
   const Node* node = process.replay->Find(name);
@@ -156,7 +74,7 @@ std::vector<const Node*> NodesOf(const ModelPtr& model, int32_t module, const Pr
   return out;
 }
 
-void AddSteps(const Process& process, const Node& node, FusionAnswer& answer) {
+void AddSteps(const RecordedFusion& process, const Node& node, FusionAnswer& answer) {
   for (const size_t position : node.steps) {
     const FusionStep& step = process.read.steps[position];
     FusionReason reason{step.producer, step.consumer, process.SourceOf(step.producer), {}, 0};
@@ -170,7 +88,7 @@ void AddSteps(const Process& process, const Node& node, FusionAnswer& answer) {
 }
 
 // What the last record of a producer says, by any of the names it had.
-void ExplainRefusal(const Process& process, const Node& node, const std::string& name,
+void ExplainRefusal(const RecordedFusion& process, const Node& node, const std::string& name,
                     const std::string& consumer, FusionAnswer& answer) {
   std::set<std::string> names = {node.name, name};
   const FusionStep* last = nullptr;
@@ -210,7 +128,7 @@ void ExplainRefusal(const Process& process, const Node& node, const std::string&
 }
 
 Result<FusionAnswer> NotFusedByPriority(const ModelPtr& model, int32_t module,
-                                        const Process& process, const std::string& producer,
+                                        const RecordedFusion& process, const std::string& producer,
                                         const std::string& consumer) {
   FusionAnswer answer;
   answer.made_by = kPriorityFusion;
@@ -320,7 +238,7 @@ Result<FusionAnswer> WhyNotFused(const ModelPtr& model, int32_t module, const st
                                  const std::string& consumer) {
   if (dump::IsOwnCompilation(*model, module))
     return OwnNotFused(*model, module, producer, consumer);
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto process, ReadProcess(*model, module));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto process, ReadRecordedFusion(*model, module));
   if (!process) {
     if (auto logged = LoggedNotFused(*model, producer, consumer)) return *std::move(logged);
     return NoDecisions(*model, module);
@@ -346,7 +264,7 @@ Result<FusionAnswer> WhyFusion(const ModelPtr& model, int32_t module, const std:
         fmt::format("{} about what is in it", Counted(answer.because.size(), "decision"));
     return answer;
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto process, ReadProcess(*model, module));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto process, ReadRecordedFusion(*model, module));
   const Node* node = nullptr;
   if (process) {
     answer.notes = process->notes;

@@ -14,7 +14,6 @@
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/opcode.h"
-#include "core/hlo/rewrite/rewriter.h"
 
 namespace hloscope::analysis {
 namespace {
@@ -29,8 +28,8 @@ using Index = std::vector<int64_t>;
 // Answers for one compiled module.
 class Reporter {
  public:
-  Reporter(const Module& module, const BufferTable& table, MemoryReport& report)
-      : module_(module), table_(table), report_(report) {}
+  Reporter(const Module& module, const BufferTable& table, size_t max_holders, MemoryReport& report)
+      : module_(module), table_(table), max_holders_(max_holders), report_(report) {}
 
   void Totals() {
     report_.peak_bytes = table_.total_bytes;
@@ -56,13 +55,15 @@ class Reporter {
     for (const int32_t v : values) {
       const dump::BufferValue& value = ValueAt(v);
       if (!places.emplace(value.allocation, value.offset).second || value.allocation < 0) continue;
-      if (report_.holders.size() == kMaxHolders) {
+      if (report_.holders.size() == max_holders_) {
         ++report_.left_out;
         continue;
       }
-      report_.holders.push_back(
-          {value.instruction, value.shape, SourceOf(value.instruction),
-           std::string(ToString(KindOf(table_.allocations[At(value.allocation)]))), value.size});
+      MemoryHolder& holder = report_.holders.emplace_back(
+          value.instruction, value.shape, "",
+          std::string(ToString(KindOf(table_.allocations[At(value.allocation)]))), value.size);
+      const InstructionId id = hlo::FindInstruction(module_, value.instruction);
+      if (id.valid()) Place(id, holder);
     }
   }
 
@@ -76,17 +77,18 @@ class Reporter {
     }
     std::ranges::stable_sort(ids, std::greater<>(), [&](InstructionId id) { return Bytes(id); });
     for (const InstructionId id : ids) {
-      if (report_.holders.size() == kMaxHolders) {
+      if (report_.holders.size() == max_holders_) {
         ++report_.left_out;
         continue;
       }
       const Opcode opcode = module_[id].opcode;
-      report_.holders.push_back({std::string(module_.name(id)), ToString(module_.shape(id)),
-                                 hlo::ToString(hlo::SourceLineOf(module_, id)),
-                                 opcode == Opcode::kParameter  ? "parameter"
-                                 : opcode == Opcode::kConstant ? "constant"
-                                                               : "value",
-                                 Bytes(id)});
+      MemoryHolder& holder = report_.holders.emplace_back(std::string(module_.name(id)),
+                                                          ToString(module_.shape(id)), "",
+                                                          opcode == Opcode::kParameter ? "parameter"
+                                                          : opcode == Opcode::kConstant ? "constant"
+                                                                                        : "value",
+                                                          Bytes(id));
+      Place(id, holder);
     }
   }
 
@@ -143,6 +145,8 @@ class Reporter {
     Add(advice.saves_bytes, -GrowthOfTemporaries(advice.donations));
     if (advice.saves_bytes <= 0) return;
     const Donation& largest = advice.donations[0];
+    advice.instruction = largest.instruction;
+    advice.source = largest.source;
     advice.new_peak_bytes = report_.peak_bytes - advice.saves_bytes;
     advice.what = fmt::format(
         "donate {}, {} {}{}: results of the same bytes take their memory, and the caller must not "
@@ -220,9 +224,10 @@ class Reporter {
     return growth;
   }
 
-  std::string SourceOf(std::string_view instruction) const {
-    const InstructionId id = hlo::FindInstruction(module_, instruction);
-    return id.valid() ? hlo::ToString(hlo::SourceLineOf(module_, id)) : std::string();
+  void Place(InstructionId id, MemoryHolder& holder) const {
+    holder.source = hlo::ToString(hlo::SourceLineOf(module_, id));
+    holder.opcode = hlo::ToString(module_[id].opcode);
+    holder.op_name = hlo::OpNameOf(module_, id);
   }
 
   // The instruction of the entry that writes a result.
@@ -305,13 +310,14 @@ class Reporter {
 
   const Module& module_;
   const BufferTable& table_;
+  size_t max_holders_;
   MemoryReport& report_;
 };
 
 }  // namespace
 
 Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, int32_t only,
-                                                  bool advise) {
+                                                  bool advise, size_t max_holders) {
   std::vector<MemoryReport> reports;
   for (int32_t m = 0; m < static_cast<int32_t>(model.modules().size()); ++m) {
     const int32_t stage = model.FinalStage(m);
@@ -322,7 +328,7 @@ Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, 
     report.position = m;
     const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(m)];
     report.module = dump::TitleOf(entry);
-    Reporter reporter(*module, *table, report);
+    Reporter reporter(*module, *table, max_holders, report);
     if (table->source == dump::BufferSource::kNone) {
       reporter.HoldersOfModule();
       report.notes.emplace_back(
@@ -330,6 +336,8 @@ Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, 
           "live all at once (XLA writes it with --xla_dump_to)");
     } else {
       reporter.Totals();
+      const HeapSimulation heap(*table, entry.device);
+      report.simulated_bytes = heap.Bytes().value_or(-1);
       reporter.HoldersOfTable();
       if (!table->has_values()) {
         report.notes.emplace_back("the dump has the total alone (add --xla_dump_hlo_as_proto)");
@@ -337,22 +345,19 @@ Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, 
         report.notes.emplace_back("no live ranges: these values do not live all at once");
       }
       // Only a schedule says what is read last.
-      if (advise && module->header().is_scheduled) reporter.AdviseDonations();
+      if (advise && module->header().is_scheduled) {
+        reporter.AdviseDonations();
+        AdviseOnValues(*module, *table, heap, report);
+        if (report.simulated_bytes >= 0 && report.simulated_bytes != report.temporary_bytes)
+          report.notes.push_back(fmt::format(
+              "our layout of the temporaries takes {} bytes, XLA's {}: predictions may be off by "
+              "as much",
+              report.simulated_bytes, report.temporary_bytes));
+      }
     }
     for (const std::string& warning : table->warnings) report.notes.push_back(warning);
   }
   return reports;
-}
-
-Result<std::shared_ptr<const Module>> WithDonations(const std::shared_ptr<const Module>& module,
-                                                    const MemoryAdvice& advice) {
-  hlo::Rewriter rewriter(module);
-  for (const Donation& donation : advice.donations) {
-    rewriter.builder().header().input_output_alias.push_back(
-        {donation.output_index, donation.parameter, donation.parameter_index, false});
-  }
-  HLOSCOPE_ASSIGN_OR_RETURN(auto made, rewriter.Finish());
-  return made.module;
 }
 
 }  // namespace hloscope::analysis

@@ -1,4 +1,4 @@
-// What holds the memory of a compiled module at its peak, and which donations would lower the peak.
+// What holds the memory of a compiled module at its peak, and what would lower the peak.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/analysis/memory/heap_simulation.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/module.h"
 
@@ -18,6 +19,7 @@ struct MemoryHolder {
   std::string instruction, shape, source;  // "fusion.3", "f32[8,8]{1,0}", "a.py:12"
   std::string kind;                        // "parameter", "result", "constant", "temporary"
   int64_t bytes = 0;
+  std::string opcode, op_name;  // empty: not known
 };
 
 /// An argument whose memory a result could take.
@@ -28,10 +30,19 @@ struct Donation {
   int64_t bytes = 0;
 };
 
+/// An argument that is passed as another type or in another layout.
+struct ArgumentChange {
+  int64_t parameter = -1;
+  hlo::Shape shape;
+};
+
 /// What would lower the peak. XLA's peak: arguments, results and temporaries less what is aliased.
 struct MemoryAdvice {
+  std::string kind = "donation";                // or "cast", "layout", "rematerialization"
   std::string what;                             // a sentence
-  std::vector<Donation> donations;              // most bytes first, never empty
+  std::string instruction, source;              // the largest argument, or the value
+  std::vector<Donation> donations;              // most bytes first; of a donation never empty
+  std::optional<ArgumentChange> argument;       // of a cast or layout
   int64_t saves_bytes = 0, new_peak_bytes = 0;  // predicted
   std::optional<int64_t> recompiled_bytes;      // what it saves by a compilation of this run
   std::string not_verified;                     // why there is none
@@ -48,6 +59,7 @@ struct MemoryReport {
   // Of the buffer assignment, -1 where the dump has none: what a run needs, and of that.
   int64_t peak_bytes = -1, parameter_bytes = 0, result_bytes = 0, temporary_bytes = 0,
           constant_bytes = 0;
+  int64_t simulated_bytes = -1;  // temporaries by our own layout; -1: no live ranges
   int64_t live_peak_bytes = -1;  // the most that lives at once; -1: no live ranges
   std::string peak_instruction;  // that runs then
   // At the peak; where no live ranges are known, of the whole module. Largest first.
@@ -61,10 +73,15 @@ inline constexpr size_t kMaxHolders = 20;
 
 /// Of each module that has a last stage, or of one. Errors: it cannot be read.
 Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, int32_t only,
-                                                  bool advise);
+                                                  bool advise, size_t max_holders = kMaxHolders);
 
-/// The module with what is advised: aliases of those parameters and results.
-Result<std::shared_ptr<const hlo::Module>> WithDonations(
+/// Adds advice on values that live at the peak.
+void AdviseOnValues(const hlo::Module& module, const dump::BufferTable& table,
+                    const HeapSimulation& heap, MemoryReport& report);
+
+/// The module as it was given with what is advised: aliases of parameters and results, or another
+/// parameter. Error: it has no such argument.
+Result<std::shared_ptr<const hlo::Module>> WithAdvice(
     const std::shared_ptr<const hlo::Module>& module, const MemoryAdvice& advice);
 
 }  // namespace hloscope::analysis

@@ -1,6 +1,9 @@
 // The text form of xla.gpu.FusionProcessDumpProto.
 #include "core/dump/readers/fusion_process.h"
 
+#include <fmt/format.h>
+
+#include <map>
 #include <optional>
 
 #include "core/dump/readers/text_proto.h"
@@ -39,6 +42,19 @@ std::optional<FusionStep> StepOf(const Message& message) {
   return out;
 }
 
+// Fields by their path; of repeated ones "rate_infos[3]".
+void AddFields(const Message& message, const std::string& prefix,
+               std::vector<std::pair<std::string, std::string>>& out) {
+  std::map<std::string_view, size_t> count, met;
+  message.Each([&](const Field& field, const Message&) { ++count[field.name]; });
+  message.Each([&](const Field& field, const Message& inner) {
+    std::string name = prefix + std::string(field.name);
+    if (count[field.name] > 1) name += fmt::format("[{}]", met[field.name]++);
+    field.is_message ? AddFields(inner, name + ".", out)
+                     : static_cast<void>(out.emplace_back(name, std::string(field.raw)));
+  });
+}
+
 }  // namespace
 
 FusionProcess ReadFusionProcess(std::string_view text) {
@@ -49,6 +65,8 @@ FusionProcess ReadFusionProcess(std::string_view text) {
       if (auto step = StepOf(message)) out.steps.push_back(*std::move(step));
     } else if (field.name == "hlo_module_before_fusion") {
       out.module_before = TextProto::Decode(field.raw);
+    } else if (field.name == "gpu_device_info") {
+      AddFields(message, "", out.device);
     }
   });
   if (!proto.why().empty())

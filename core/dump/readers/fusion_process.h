@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hloscope::dump {
@@ -22,7 +23,9 @@ struct FusionStep {
 struct FusionProcess {
   std::vector<FusionStep> steps;
   std::string module_before;  // HLO text
-  std::string why;            // where the text breaks off; empty: it does not
+  // Of the device that the cost model assumed: "clock_rate_ghz", "1.98".
+  std::vector<std::pair<std::string, std::string>> device;
+  std::string why;  // where the text breaks off; empty: it does not
 };
 FusionProcess ReadFusionProcess(std::string_view text);
 

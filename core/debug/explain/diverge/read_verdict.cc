@@ -209,6 +209,21 @@ void TakeFindings(const Json& json, DivergeVerdict& verdict) {
   for (const Json& each : List(json, "tries")) {
     if (each.is_object()) verdict.tries.push_back(TryOf(each));
   }
+  // A single one is what the rest says.
+  if (const auto& findings = List(json, "findings"); findings.size() > 1) {
+    for (const Json& each : findings) {
+      if (!each.is_object()) continue;
+      DivergeFinding& finding = verdict.findings.emplace_back();
+      std::string cause;
+      Take(each, "pass", finding.pass);
+      Take(each, "cause", cause);
+      Take(each, "kernel", finding.kernel);
+      Take(each, "cured_by", finding.cured_by);
+      Take(each, "left", finding.mismatched);
+      finding.cause = CauseOf(cause);
+      finding.place = PlaceOf(each);
+    }
+  }
   verdict.place = PlaceOf(json);
   verdict.edit = EditOf(json);
   if (json.contains("worst")) verdict.worst = ComparisonOf(Part(json, "worst"));

@@ -202,6 +202,16 @@ void WriteSentence(DivergeVerdict& verdict) {
     verdict.sentence += fmt::format("; fixed by disabling {}", fmt::join(verdict.cured_by, ", "));
   }
   if (verdict.confirmed) verdict.sentence += *verdict.confirmed ? "; confirmed" : "; not confirmed";
+  if (verdict.findings.size() > 1) {
+    const DivergeFinding& first = verdict.findings[0];
+    const DivergeFinding& second = verdict.findings[1];
+    verdict.sentence += fmt::format("; a second finding: without {} {} still {}", first.pass,
+                                    Counted(first.mismatched, "element"),
+                                    VerbFor(first.mismatched, "differs", "differ"));
+    if (second.place) verdict.sentence += " at " + PlacePhrase(*second.place);
+    if (second.cause) verdict.sentence += fmt::format(", the cause is {}", Describe(*second.cause));
+    verdict.sentence += fmt::format(", fixed by disabling {}", fmt::join(second.cured_by, ", "));
+  }
 }
 
 }  // namespace hloscope::debug

@@ -31,6 +31,7 @@ struct DivergeTry {
   std::string what;  // "--xla_disable_hlo_passes=algsimp"
   std::optional<bool> closes;
   std::string detail;
+  int64_t mismatched = -1;  // elements that differ with it; -1: not known
 };
 
 // An instruction as it was before a change and as it became.
@@ -56,6 +57,16 @@ struct PassBlame {
   LeafComparison worst;  // of the results, after against before
 };
 
+// One of several independent reasons why a run differs.
+struct DivergeFinding {
+  std::string pass;            // empty: none is at fault
+  std::optional<Cause> cause;  // where no pass is
+  std::optional<DivergePlace> place;
+  std::string kernel;                 // that computes it; empty: unknown
+  std::vector<std::string> cured_by;  // what ends this one
+  int64_t mismatched = -1;            // elements that differ without it; -1: not known
+};
+
 struct DivergeVerdict {
   RunStatus status = RunStatus::kError;  // never kRan
   std::string platform, reference;
@@ -74,6 +85,8 @@ struct DivergeVerdict {
   std::string kernel;               // that computes the place; empty: unknown
   std::optional<int64_t> ptx_line;  // in the module's PTX
   std::vector<DivergeTry> tries;
+  // What differs, each with its own place and cure; of one reason the fields above say it.
+  std::vector<DivergeFinding> findings;
   std::string first_bad;  // of several versions; empty: none or not asked
 
   std::optional<ValueWalk> walk;         // of two platforms

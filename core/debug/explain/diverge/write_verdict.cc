@@ -55,6 +55,28 @@ void WriteTries(JsonWriter& json, const std::vector<DivergeTry>& tries) {
   json.EndArray();
 }
 
+// Of one reason what the verdict says.
+void WriteFindings(JsonWriter& json, const DivergeVerdict& verdict) {
+  std::vector<DivergeFinding> findings = verdict.findings;
+  if (findings.empty() && (!verdict.passes.empty() || verdict.cause)) {
+    findings.push_back({verdict.passes.empty() ? "" : verdict.passes.front().pass, verdict.cause,
+                        verdict.place, verdict.kernel, verdict.cured_by, -1});
+  }
+  json.Key("findings").BeginArray();
+  for (const DivergeFinding& finding : findings) {
+    json.BeginObject();
+    OptionalField(json, "pass", finding.pass);
+    OptionalField(json, "cause", finding.cause ? std::string(KeyOf(*finding.cause)) : "");
+    WritePlace(json, finding.place);
+    OptionalField(json, "kernel", finding.kernel);
+    WriteTexts(json, "cured_by", finding.cured_by);
+    json.Key("left");
+    finding.mismatched < 0 ? json.Null() : json.Value(finding.mismatched);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void WriteErrors(JsonWriter& json, const DivergeVerdict& verdict) {
   WriteTexts(json, "warnings", verdict.warnings);
   json.Key("errors").BeginArray();
@@ -200,6 +222,7 @@ std::string VerdictJson(const std::vector<std::string>& files, const DivergeVerd
   json.Key("ptx_line");
   verdict.ptx_line ? json.Value(*verdict.ptx_line) : json.Null();
   WriteTries(json, verdict.tries);
+  WriteFindings(json, verdict);
   OptionalField(json, "first_bad", verdict.first_bad);
   WriteEdit(json, verdict.edit);
   json.Key("passes").BeginArray();

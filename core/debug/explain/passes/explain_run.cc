@@ -14,16 +14,17 @@
 #include "core/debug/explain/passes/confirm.h"
 #include "core/debug/explain/passes/find_pass.h"
 #include "core/debug/explain/passes/meaning.h"
+#include "core/debug/explain/passes/second_finding.h"
 #include "core/hlo/analysis/cost.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/replay/platform_table.h"
+#include "core/replay/run_targets.h"
 
 namespace hloscope::debug {
 namespace {
 
 using hlo::Module;
 
-constexpr std::string_view kDisable = "xla_disable_hlo_passes";
 constexpr size_t kMaxPasses = 24;  // that are switched off one by one
 
 // What XLA's CPU kernels are known to read or write out of range. Measured on 0.11.2;
@@ -82,7 +83,8 @@ class Explainer {
         if (NoteHazard()) verdict_.cause = Cause::kUninitialised;
       }
     } else if (*differs) {
-      verdict_.tries.push_back({verdict_.platform + " as it is", false, ErrorPhrase(**differs)});
+      verdict_.tries.push_back(
+          {verdict_.platform + " as it is", false, ErrorPhrase(**differs), (*differs)->mismatched});
       verdict_.status = RunStatus::kDiffers;
       if (!verdict_.worst) verdict_.worst = **differs;
       if (tries_.is_cut()) {
@@ -123,7 +125,7 @@ class Explainer {
     const std::vector<std::string> passes = Suspects();
     std::vector<KnownTry> tries;
     for (const std::string& pass : passes) {
-      tries.push_back({Cause::kCodeGeneration, {{std::string(kDisable), pass}}});
+      tries.push_back({Cause::kCodeGeneration, {{std::string(replay::kDisablePassesFlag), pass}}});
     }
     for (KnownTry& known : KnownTries(verdict_.platform)) {
       const auto same = std::ranges::find(tries, known.flags, &KnownTry::flags);
@@ -141,7 +143,7 @@ class Explainer {
       verdict_.tries.push_back(done[i]);
       if (done[i].closes != true) continue;
       const auto& [name, value] = tries[i].flags.front();
-      verdict_.cured_by.push_back(name == kDisable ? value : done[i].what);
+      verdict_.cured_by.push_back(name == replay::kDisablePassesFlag ? value : done[i].what);
       NoteCause(tries[i].cause);
     }
   }
@@ -406,6 +408,7 @@ class Explainer {
 void ExplainRun(DivergeVerdict& verdict, PlatformTries& tries, const StageValues& values,
                 const Pipeline& pipeline, const std::stop_token& stop) {
   Explainer(verdict, tries, values, pipeline, stop).Run();
+  FindSecondFinding(verdict, tries, stop);
 }
 
 }  // namespace hloscope::debug

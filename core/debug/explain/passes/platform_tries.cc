@@ -74,6 +74,17 @@ std::string FlagsText(const XlaFlagList& flags) {
   return text;
 }
 
+void AddFlags(const XlaFlagList& flags, XlaFlagList& to) {
+  for (auto [name, value] : flags) {
+    const auto before = std::ranges::find(to, name, &XlaFlagList::value_type::first);
+    const bool is_list =
+        name == replay::kDisablePassesFlag && before != to.end() && !before->second.empty();
+    if (is_list) value = before->second + "," + value;
+    std::erase_if(to, [&](const auto& flag) { return flag.first == name; });
+    to.emplace_back(name, std::move(value));
+  }
+}
+
 PlatformTries::PlatformTries(std::shared_ptr<const hlo::Module> module, const RunSpec& request,
                              const StageValues& values, Leaves expected, std::stop_token stop)
     : module_(std::move(module)),
@@ -174,10 +185,7 @@ DivergeTry PlatformTries::FlushingDenormals() const {
 
 DivergeTry PlatformTries::With(const XlaFlagList& flags) const {
   RunSpec request = request_;
-  for (const auto& flag : flags) {
-    std::erase_if(request.test.xla_flags, [&](const auto& f) { return f.first == flag.first; });
-    request.test.xla_flags.push_back(flag);
-  }
+  AddFlags(flags, request.test.xla_flags);
   DivergeTry attempt{FlagsText(flags), {}, ""};
   for (int run = 0; run < kAgreeing && attempt.closes.value_or(true); ++run) {
     const auto leaves = LeavesOf(RunModule(module_, request, stop_));
@@ -188,6 +196,7 @@ DivergeTry PlatformTries::With(const XlaFlagList& flags) const {
     }
     const auto worst = WorstDifference(*leaves, expected_, request_.compare.bounds);
     attempt.closes = !worst;
+    attempt.mismatched = worst ? worst->mismatched : 0;
     if (worst) attempt.detail = ErrorPhrase(*worst);
   }
   if (attempt.closes == true && AgreesAsItIs()) {

@@ -73,6 +73,9 @@ class PlatformTries {
   std::stop_token stop_;
 };
 
+// Adds flags in the place of others of their names; passes to disable come to those that are.
+void AddFlags(const XlaFlagList& flags, XlaFlagList& to);
+
 // "--xla_x=1 --xla_y=2".
 std::string FlagsText(const XlaFlagList& flags);
 

@@ -1,0 +1,41 @@
+// RecordedFusion: what XLA:GPU's priority fusion wrote into a dump, carried out over its module.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/analysis/compilation/fusion_replay.h"
+#include "core/base/result.h"
+#include "core/dump/dump_model.h"
+
+namespace hloscope::analysis {
+
+inline constexpr std::string_view kPriorityFusion = "priority-fusion";
+
+struct RecordedFusion {
+  dump::FusionProcess read;
+  std::shared_ptr<const hlo::Module> before;
+  std::unique_ptr<FusionReplay> replay;
+  int32_t stage_after = -1;
+  std::shared_ptr<const hlo::Module> with_sources;  // the stage before the pass; may be null
+  std::vector<std::string> notes;
+  std::optional<bool> agrees;
+
+  std::string SourceOf(const std::string& name) const;
+  // The first record of the producer that has times: later ones may be differences.
+  const dump::FusionStep* Priority(std::string_view producer) const;
+};
+
+// Absent where the dump has none. Errors: a file or the module in it cannot be read.
+Result<std::optional<RecordedFusion>> ReadRecordedFusion(const dump::DumpModel& model,
+                                                         int32_t module);
+
+// That a module has no decisions at all, and how to get them.
+std::unexpected<Error> NoDecisions(const dump::DumpModel& model, int32_t module);
+
+std::string EstimateText(double us_fused, double us_unfused);
+
+}  // namespace hloscope::analysis

@@ -1,0 +1,255 @@
+// Advice on values that hold memory at the peak: copies of arguments in another type or layout, and
+// what could be computed again.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+
+#include "core/analysis/memory/memory_report.h"
+#include "core/hlo/analysis/source_line.h"
+#include "core/hlo/analysis/users.h"
+#include "core/hlo/rewrite/rewriter.h"
+
+namespace hloscope::analysis {
+namespace {
+
+using dump::BufferTable;
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::Shape;
+
+constexpr size_t kMaxAdvice = 5;    // the values that save most
+constexpr int64_t kMinShare = 100;  // one in so many bytes of the peak is worth a sentence
+
+class Adviser {
+ public:
+  Adviser(const Module& module, const BufferTable& table, const HeapSimulation& heap,
+          MemoryReport& report)
+      : module_(module), table_(table), heap_(heap), report_(report) {}
+
+  void Advise() {
+    const std::optional<int64_t> now = heap_.Bytes();
+    if (!now) {
+      if (table_.live_peak_bytes >= 0)
+        report_.notes.push_back(fmt::format(
+            "no advice on values: more than {} temporaries, or one whose life is not known",
+            HeapSimulation::kMaxBuffers));
+      return;
+    }
+    now_ = *now;
+    const hlo::Computation& entry = module_[module_.entry_id()];
+    for (uint32_t k = 0; k < entry.instruction_count; ++k) {
+      const InstructionId id(entry.first_instruction + k);
+      by_name_.emplace(module_.name(id), id);
+    }
+    for (size_t t = 0; t < table_.program.size(); ++t)
+      time_.emplace(table_.program[t], static_cast<int32_t>(t));
+    std::vector<MemoryAdvice> found;
+    for (const int32_t v : table_.live_peak_values) {
+      const dump::BufferValue& value = table_.values[static_cast<size_t>(v)];
+      const auto at = by_name_.find(value.instruction);
+      const bool is_temporary = value.allocation >= 0 &&
+                                KindOf(table_.allocations[static_cast<size_t>(value.allocation)]) ==
+                                    dump::AllocationKind::kTemporary;
+      if (!is_temporary || at == by_name_.end() || !value.shape_index.empty()) continue;
+      if (value.size * kMinShare < report_.peak_bytes) continue;
+      if (auto advice = OfValue(v, at->second); advice && advice->saves_bytes > 0)
+        found.push_back(*std::move(advice));
+    }
+    std::ranges::stable_sort(found, std::greater(), &MemoryAdvice::saves_bytes);
+    if (found.size() > kMaxAdvice) found.resize(kMaxAdvice);
+    std::ranges::move(found, std::back_inserter(report_.advice));
+  }
+
+ private:
+  std::optional<MemoryAdvice> OfValue(int32_t v, InstructionId id) const {
+    if (auto advice = OfCopy(v, id)) return advice;
+    return OfCheapValue(v, id);
+  }
+
+  // What an instruction only converts or copies; invalid: it computes something.
+  InstructionId SourceOf(InstructionId id) const {
+    auto moves = [&](InstructionId one) {
+      const Opcode opcode = module_[one].opcode;
+      return opcode == Opcode::kConvert || opcode == Opcode::kCopy || opcode == Opcode::kBitcast;
+    };
+    InstructionId from;
+    if (module_[id].opcode == Opcode::kFusion && module_[id].operand_count == 1) {
+      const hlo::ComputationId body = module_.GetComputation(module_[id], AttributeKey::kCalls);
+      if (!body.valid()) return {};
+      InstructionId at = module_[body].root;
+      while (moves(at) && module_[at].operand_count == 1) at = module_.operands(at)[0];
+      if (module_[at].opcode == Opcode::kParameter && at != module_[body].root)
+        from = module_.operands(id)[0];
+    } else if (moves(id) && module_[id].operand_count == 1) {
+      from = module_.operands(id)[0];
+    }
+    while (from.valid() && module_[from].opcode == Opcode::kBitcast)
+      from = module_.operands(from)[0];
+    return from;
+  }
+
+  std::optional<MemoryAdvice> OfCopy(int32_t v, InstructionId id) const {
+    const InstructionId from = SourceOf(id);
+    if (!from.valid() || module_[from].opcode != Opcode::kParameter) return std::nullopt;
+    const Shape &to = module_.shape(id), &of = module_.shape(from);
+    if (!to.IsArray() || !of.IsArray() || !std::ranges::equal(to.dimensions(), of.dimensions()))
+      return std::nullopt;
+    const bool is_cast = to.element_type() != of.element_type();
+    const bool is_layout = !is_cast && to != of;
+    if (!is_cast && !is_layout) return std::nullopt;  // a donation makes it needless
+    MemoryAdvice advice = Make(is_cast ? "cast" : "layout", id);
+    const int64_t number = module_.GetInt(module_[from], AttributeKey::kParameterNumber);
+    advice.argument = {number, to};
+    const std::string_view name = hlo::OpNameOf(module_, from);
+    const std::string argument =
+        fmt::format("argument {}{}", number, name.empty() ? "" : fmt::format(" ({})", name));
+    advice.what = is_cast
+                      ? fmt::format(
+                            "pass {} as {} instead of {}, or compute in {}: a copy in the other "
+                            "type lives at the peak",
+                            argument, hlo::ToString(to.element_type()),
+                            hlo::ToString(of.element_type()), hlo::ToString(of.element_type()))
+                      : fmt::format(
+                            "pass {} as {} instead of {}: a copy in the other layout lives at "
+                            "the peak (in JAX: jax.experimental.layout)",
+                            argument, hlo::ToString(to), hlo::ToString(of));
+    Predict(advice, {{v, {}}}, to.ByteSize().value_or(0) - of.ByteSize().value_or(0));
+    return advice;
+  }
+
+  // A value that is made of less than a quarter of its bytes, which live at the peak anyway, and is
+  // neither written nor read there.
+  std::optional<MemoryAdvice> OfCheapValue(int32_t v, InstructionId id) const {
+    const dump::BufferValue& value = table_.values[static_cast<size_t>(v)];
+    const Opcode opcode = module_[id].opcode;
+    const bool is_cheap = opcode == Opcode::kFusion || opcode == Opcode::kBroadcast ||
+                          opcode == Opcode::kIota || opcode == Opcode::kConvert ||
+                          hlo::HasFlag(opcode, hlo::kFlagElementwise);
+    if (!is_cheap || !IsCheapFusion(id)) return std::nullopt;
+    int64_t read = 0;
+    for (const InstructionId operand : module_.operands(id)) {
+      const Opcode of = module_[operand].opcode;
+      if (of != Opcode::kParameter && of != Opcode::kConstant) return std::nullopt;
+      read += module_.shape(operand).ByteSize().value_or(0);
+    }
+    if (read > value.size / 4) return std::nullopt;
+    int32_t before = value.live_start, after = INT32_MAX;
+    for (const InstructionId user : hlo::UsersOf(module_).users(id)) {
+      const auto at = time_.find(module_.name(user));
+      if (at == time_.end() || module_[user].opcode == Opcode::kBitcast ||
+          module_[user].opcode == Opcode::kTuple)
+        return std::nullopt;
+      if (at->second <= table_.live_peak_point) before = std::max(before, at->second);
+      if (at->second > table_.live_peak_point) after = std::min(after, at->second);
+    }
+    if (before >= table_.live_peak_point || after > value.live_end) return std::nullopt;
+    MemoryAdvice advice = Make("rematerialization", id);
+    advice.what = fmt::format(
+        "compute {} again where it is read after {} (in JAX: jax.checkpoint around what uses it): "
+        "it is made of {} bytes and is not used at the peak",
+        module_.name(id), report_.peak_instruction, read);
+    advice.not_verified = "XLA merges what is equal, so that no compilation computes it twice";
+    Predict(advice, {{v, {{value.live_start, before}, {after - 1, value.live_end}}}}, 0);
+    return advice;
+  }
+
+  // Without products, reductions and loops over windows in it.
+  bool IsCheapFusion(InstructionId id) const {
+    if (module_[id].opcode != Opcode::kFusion) return true;
+    const hlo::ComputationId body = module_.GetComputation(module_[id], AttributeKey::kCalls);
+    if (!body.valid()) return false;
+    for (uint32_t k = 0; k < module_[body].instruction_count; ++k) {
+      const Opcode opcode = module_[InstructionId(module_[body].first_instruction + k)].opcode;
+      const bool is_cheap = hlo::HasFlag(opcode, hlo::kFlagElementwise) ||
+                            opcode == Opcode::kParameter || opcode == Opcode::kConstant ||
+                            opcode == Opcode::kBroadcast || opcode == Opcode::kIota ||
+                            opcode == Opcode::kBitcast || opcode == Opcode::kReshape ||
+                            opcode == Opcode::kTranspose || opcode == Opcode::kSlice;
+      if (!is_cheap) return false;
+    }
+    return true;
+  }
+
+  MemoryAdvice Make(std::string kind, InstructionId id) const {
+    MemoryAdvice advice;
+    advice.kind = std::move(kind);
+    advice.instruction = module_.name(id);
+    advice.source = hlo::ToString(hlo::SourceLineOf(module_, id));
+    return advice;
+  }
+
+  void Predict(MemoryAdvice& advice, const std::vector<HeapSimulation::Change>& changes,
+               int64_t more_parameters) const {
+    advice.saves_bytes = now_ - heap_.Bytes(changes).value_or(now_) - more_parameters;
+    advice.new_peak_bytes = report_.peak_bytes - advice.saves_bytes;
+  }
+
+  const Module& module_;
+  const BufferTable& table_;
+  const HeapSimulation& heap_;
+  MemoryReport& report_;
+  int64_t now_ = 0;
+  std::map<std::string_view, InstructionId, std::less<>> by_name_;
+  std::map<std::string_view, int32_t, std::less<>> time_;
+};
+
+// An argument of another type or layout.
+Status ChangeArgument(hlo::Rewriter& rewriter, const Module& module, const ArgumentChange& change) {
+  const auto parameters = module.Parameters(module.entry_id());
+  const auto number = static_cast<size_t>(change.parameter);
+  const bool is_there =
+      number < parameters.size() && parameters[number].valid() &&
+      std::ranges::equal(module.shape(parameters[number]).dimensions(), change.shape.dimensions());
+  if (!is_there)
+    return InputError("the module before optimizations has no such argument",
+                      "its arguments are those of the compiled module");
+  const InstructionId old = parameters[number];
+  const Shape before = module.shape(old);
+  const std::vector<hlo::Attribute> attributes(module.attributes(module[old]).begin(),
+                                               module.attributes(module[old]).end());
+  const InstructionId made = rewriter.Add(module.entry_id(), module.name(old), Opcode::kParameter,
+                                          change.shape, {}, attributes);
+  InstructionId value = made;
+  if (before.element_type() != change.shape.element_type()) {
+    for (const InstructionId user : hlo::UsersOf(module).users(old)) {
+      if (module[user].opcode == Opcode::kConvert &&
+          module.shape(user).element_type() == change.shape.element_type())
+        rewriter.ReplaceAllUses(user, made);
+    }
+    value = rewriter.Add(module.entry_id(), std::string(module.name(old)) + ".narrow",
+                         Opcode::kConvert, before, std::vector{made});
+  }
+  rewriter.ReplaceAllUses(old, value);
+  rewriter.Remove(old);
+  if (auto& layout = rewriter.builder().header().entry_layout;
+      layout && number < layout->parameters.size())
+    layout->parameters[number] = rewriter.builder().InternShape(change.shape);
+  rewriter.RemoveDeadCode();
+  return {};
+}
+
+}  // namespace
+
+void AdviseOnValues(const Module& module, const BufferTable& table, const HeapSimulation& heap,
+                    MemoryReport& report) {
+  Adviser(module, table, heap, report).Advise();
+}
+
+Result<std::shared_ptr<const Module>> WithAdvice(const std::shared_ptr<const Module>& module,
+                                                 const MemoryAdvice& advice) {
+  hlo::Rewriter rewriter(module);
+  for (const Donation& donation : advice.donations) {
+    rewriter.builder().header().input_output_alias.push_back(
+        {donation.output_index, donation.parameter, donation.parameter_index, false});
+  }
+  if (advice.argument) HLOSCOPE_TRY(ChangeArgument(rewriter, *module, *advice.argument));
+  HLOSCOPE_ASSIGN_OR_RETURN(auto made, rewriter.Finish());
+  return made.module;
+}
+
+}  // namespace hloscope::analysis
