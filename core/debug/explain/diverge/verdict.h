@@ -56,6 +56,13 @@ struct PassBlame {
   LeafComparison worst;  // of the results, after against before
 };
 
+// How the operations of two modules differ whose results agree.
+struct OperationChanges {
+  int64_t changed = 0, added = 0, removed = 0;
+  std::vector<std::string> texts;  // "m in e: operand 0: x became y", those that are added last
+  bool any() const { return !texts.empty(); }
+};
+
 struct DivergeVerdict {
   RunStatus status = RunStatus::kError;  // never kRan
   std::string platform, reference;
@@ -75,6 +82,9 @@ struct DivergeVerdict {
   std::optional<int64_t> ptx_line;  // in the module's PTX
   std::vector<DivergeTry> tries;
   std::string first_bad;  // of several versions; empty: none or not asked
+
+  std::optional<OperationChanges> operations;  // of two modules that agree
+  std::string bounds;                          // of the results' types, in words; empty: not told
 
   std::optional<ValueWalk> walk;         // of two platforms
   std::optional<KernelFinding> finding;  // of kernels on a simulated GPU
