@@ -48,8 +48,9 @@ struct OptionSpec {
                                               // with choices) that read it; empty: all of them
   std::optional<int64_t> min = {}, max = {};  // of a number
   bool positive = false;                      // a number above 0
-  std::vector<std::string>* given =
-      nullptr;  // takes the name where the option is given; may be null
+  // Takes the name where the option is given, `NAME=` where its value is empty or false; may be
+  // null.
+  std::vector<std::string>* given = nullptr;
   bool positional() const { return !name.starts_with('-'); }
   bool is_flag() const {
     return std::holds_alternative<bool*>(target) ||

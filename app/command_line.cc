@@ -351,9 +351,12 @@ Status ArgumentReader::CheckPresence(const OptionSpec& spec) const {
                                                        ? spec.value
                                                        : spec.name + " " + spec.value));
   }
+  const bool is_named = given_[static_cast<size_t>(&spec - specs_.data())];
+  if (is_named && spec.given != nullptr) {
+    spec.given->push_back(is_given ? spec.name : spec.name + "=");
+  }
   if (!is_given) return {};
   HLOSCOPE_TRY(CheckAction(spec));
-  if (spec.given != nullptr) spec.given->push_back(spec.name);
   const auto given = [&](const std::string& name) { return IsGiven(name); };
   if (!spec.needs.empty() && std::ranges::none_of(spec.needs, given)) {
     return InputError(fmt::format("{} needs {}", spec.name, fmt::join(spec.needs, " or ")));

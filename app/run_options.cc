@@ -358,6 +358,33 @@ std::string ExportNote(const dump::LoadedModule& loaded, const std::string& plat
 
 }  // namespace
 
+// Options that run_hlo_module has too are no errors where they have no effect.
+void RunOptionSet::AddUnusedOptions(bool is_mlir, std::vector<std::string>& notes) const {
+  const std::string& reference = request_.reference.name;
+  const auto has = [](std::string_view platform, uint32_t flags) {
+    const replay::PlatformRow* const row = replay::FindPlatform(platform);
+    return row == nullptr || (row->flags & flags) != 0;  // one that is a file is a plugin
+  };
+  if (!request_.test.run_passes && !has(PlatformName(), replay::kXlaFlags)) {
+    notes.push_back(fmt::format("--run_test_hlo_passes has no effect: {} runs no passes of XLA",
+                                PlatformName()));
+  }
+  if (!request_.reference.run_passes && (reference.empty() || !has(reference, replay::kXlaFlags))) {
+    notes.push_back(reference.empty()
+                        ? "--run_reference_hlo_passes has no effect without --reference_platform"
+                        : fmt::format("--run_reference_hlo_passes has no effect: {} runs no passes "
+                                      "of XLA",
+                                      reference));
+  }
+  constexpr uint32_t kFromPython = replay::kNeedsPlugin | replay::kNeedsPython | replay::kRunsDumps;
+  const bool needs_python = is_mlir || has(PlatformName(), kFromPython) ||
+                            (!reference.empty() && has(reference, kFromPython));
+  if (!pythons_.empty() && !needs_python) {
+    notes.push_back(fmt::format("--python has no effect: {} needs nothing of a Python environment",
+                                PlatformName()));
+  }
+}
+
 Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limits,
                                      const std::stop_token& stop) const {
   const replay::MlirArguments program = ProgramArguments(limits);
@@ -367,7 +394,9 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
   if (Status sound = Verify(loaded, limits); !sound) return std::unexpected(sound.error());
   dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   LoadedRun run{std::move(loaded), completed.module, request_, nullptr};
-  if (IsMlir(input_format_, run.loaded.kind)) run.translated_by = budget.deadline;
+  const bool is_mlir = IsMlir(input_format_, run.loaded.kind);
+  if (is_mlir) run.translated_by = budget.deadline;
+  AddUnusedOptions(is_mlir, run.request.notes);
   run.request.inputs.shapes.clear();  // the module has them
   if (run.loaded.kind == dump::FileKind::kJaxExport) {
     std::string note = ExportNote(run.loaded, program.platform);
@@ -387,7 +416,7 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
   }
   run.request.notes.insert(run.request.notes.end(), completed.notes.begin(), completed.notes.end());
   const bool says_how = std::ranges::any_of(given_, [](const std::string& option) {
-    return option == "--seed" || option == "--random_init_input_literals" ||
+    return option == "--seed" || option.starts_with("--random_init_input_literals") ||
            option == "--use_large_float_range" || option == "--edge-values" ||
            option == "--denormals";
   });

@@ -144,6 +144,11 @@ class CompareCommand : public Command {
 
   static Result<Side> Open(const std::string& path, const Limits& limits) {
     Side side;
+    if (dump::IsArchive(path)) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const auto archive, dump::OpenArchive(path, limits));
+      if (archive->members().size() != 1) return side;
+      return Open(path + "/" + archive->members().front().name, limits);
+    }
     if (dump::IsFolder(path)) {
       HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesInFolder(path, limits));
       if (side.values) return side;
@@ -158,7 +163,7 @@ class CompareCommand : public Command {
       }
       return side;
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, dump::OpenInput(path, limits));
     HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesIn(file, limits));
     const bool is_module = dump::IsModuleKind(dump::Sniff(file.bytes()));
     if (!side.values && !is_module && profiler::IsTrace(file.bytes()))
@@ -236,13 +241,25 @@ class CompareCommand : public Command {
   int Modules(const Side& side_a, const Side& side_b, const Context& context) {
     if (!side_a.file && !side_b.file) return Dumps(context);
     if (!side_a.file || !side_b.file) {
+      const std::string& folder = side_a.file ? b_ : a_;
+      if (dump::IsArchive(folder)) {
+        return Refuse({ErrorClass::kInput,
+                       folder + ": an archive of several files, which is compared with folders",
+                       {},
+                       "name the file in it: " + folder + "/NAME"},
+                      context);
+      }
       return Refuse({ErrorClass::kInput,
-                     (side_a.file ? b_ : a_) + ": no .npy files and no traces in this folder",
+                     folder + ": no .npy files and no traces in this folder",
                      {},
                      "give two module files, or two folders of .npy files, of traces or of dumps"},
                     context);
     }
-    Result<dump::LoadedModule> a = dump::LoadSoundModule(*side_a.file, context.limits);
+    const auto load = [&](const FileView& file) -> Result<dump::LoadedModule> {
+      HLOSCOPE_ASSIGN_OR_RETURN(const FileView only, dump::OnlyModuleIn(file, context.limits));
+      return dump::LoadSoundModule(only, context.limits);
+    };
+    Result<dump::LoadedModule> a = load(*side_a.file);
     if (!a) return Refuse(a.error(), context);
     analysis::ModuleComparison result;
     std::string metadata;  // that differs where nothing else does
@@ -251,7 +268,7 @@ class CompareCommand : public Command {
       result.equal = true;
       result.elided = std::ssize(hlo::ElidedConstants(*a->module));
     } else {
-      Result<dump::LoadedModule> b = dump::LoadSoundModule(*side_b.file, context.limits);
+      Result<dump::LoadedModule> b = load(*side_b.file);
       if (!b) return Refuse(b.error(), context);
       result = analysis::CompareModules(*a->module, *b->module);
       if (result.equal) {

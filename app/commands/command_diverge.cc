@@ -93,6 +93,18 @@ class DivergeCommand : public Command {
       if (files_.size() == 1 && !passes_) return {};
       return InputError("--python with several environments takes one module, and no --passes");
     }
+    if (is_of_two()) {
+      for (const std::string& platform : {Platform(), shared_.request().reference.name}) {
+        if (platform.empty() || platform == replay::ReferencePlatform().name) continue;
+        return InputError(
+            fmt::format("two modules are compared on the {} alone, not on {}",
+                        replay::ReferencePlatform().name, platform),
+            fmt::format("`run B --platform {0} --outputs b.npz` and `run A --platform {0} --expect "
+                        "b.npz` compare them there",
+                        platform));
+      }
+      return {};
+    }
     if (passes_) {
       if (files_.size() == 1 || dump::IsFolder(files_[1])) return {};
       return InputError(files_[1] + ": --passes takes a module and the folder of its dump");
@@ -117,7 +129,7 @@ class DivergeCommand : public Command {
       return files_.size() == 2 ? OfDump(files_[1], &*loaded, Platform(), context, stop)
                                 : OfOwnCompiler(*loaded, stop);
     }
-    if (files_.size() == 2) return OfTwoModules(*loaded, context, stop);
+    if (is_of_two()) return OfTwoModules(*loaded, context, stop);
     DivergeVerdict verdict = debug::ExplainPlatforms(loaded->module, loaded->request, stop);
     if (!third_.empty()) {
       debug::TakeVote(verdict, loaded->module, loaded->request, third_, stop);
@@ -173,6 +185,7 @@ class DivergeCommand : public Command {
     return {};
   }
 
+  bool is_of_two() const { return files_.size() == 2 && !passes_; }
   const std::string& Platform() const { return shared_.request().test.name; }
 
   // Of the environments that --python names; where no platform is, it is theirs.
@@ -268,15 +281,29 @@ class DivergeCommand : public Command {
     if (!verdict.first_bad.empty()) {
       request.test.python = verdict.first_bad;
     }
-    const int made = bundle_.Make(files_[0], {.verdict = line}, shared_, context, stop, line);
-    // A bundle holds one module, so that what it replays is not the difference.
-    if (!passes_ && files_.size() == 2) {
-      PrintError(
-          FormatText("warning: the bundle holds {} alone, and does not replay the difference: "
-                     "attach {} to the report",
-                     files_[0], files_[1]));
+    BundleFindings findings{.verdict = line};
+    if (is_of_two()) {
+      const auto other = shared_.Load(files_[1], context.limits, stop);
+      if (!other) {
+        PrintError(other.error());
+        return ExitStatusOf(other.error());
+      }
+      findings.other = other->module;
+      TakeBounds(verdict);
     }
-    return made;
+    return bundle_.Make(files_[0], std::move(findings), shared_, context, stop, line);
+  }
+
+  // Small values were held to bounds of their own, which a run has to be given.
+  void TakeBounds(const DivergeVerdict& verdict) {
+    debug::BoundsRequest& asked = shared_.request().compare.bounds;
+    const bool is_beyond = verdict.status == RunStatus::kDiffers && verdict.worst &&
+                           verdict.worst->problem.empty() && verdict.worst->shape.IsArray();
+    if (!is_beyond || asked.absolute || asked.relative) return;
+    const debug::ErrorBounds held = verdict.worst->bounds,
+                             usual = debug::BoundsFor(verdict.worst->shape.element_type(), {});
+    if (held.absolute == usual.absolute && held.relative == usual.relative) return;
+    asked = {held.absolute, held.relative};
   }
 
   // The stages of a dump were evaluated by the reference: unless a platform was asked for, the

@@ -250,8 +250,7 @@ class InfoCommand : public Command {
   };
   static Result<Bundle> OpenBundle(const FileView& file, const Limits& limits) {
     HLOSCOPE_ASSIGN_OR_RETURN(dump::BundleFile bundle, dump::BundleFile::Open(file, limits));
-    HLOSCOPE_ASSIGN_OR_RETURN(debug::BundleManifest manifest,
-                              debug::ManifestFromJson(bundle.manifest()));
+    HLOSCOPE_ASSIGN_OR_RETURN(debug::BundleManifest manifest, debug::ManifestOf(bundle));
     return Bundle{std::move(bundle), std::move(manifest)};
   }
 

@@ -154,9 +154,12 @@ class ProfileCommand : public Command {
   }
 
   Status CheckRead() const {
-    const std::string option = !run_.given().empty() ? run_.given().front()
-                               : recordings_ != 1    ? "--recordings"
-                                                     : "";
+    const auto& given = run_.given();
+    const auto first = std::ranges::find_if(
+        given, [](const std::string& option) { return !option.ends_with('='); });
+    const std::string option = first != given.end() ? *first
+                               : recordings_ != 1   ? "--recordings"
+                                                    : "";
     if (option.empty()) return {};
     return InputError(option + ": this is not a module, and nothing is run",
                       "the option is for modules");

@@ -24,7 +24,7 @@ int DumpJobs(const Context& context) {
 
 Result<DumpPrograms> ReadDumpPrograms(const std::string& path, analysis::ProgramReader& reader,
                                       const Context& context) {
-  const bool is_folder = dump::IsFolder(path);
+  const bool is_folder = dump::IsFolder(path) && !dump::IsArchive(path);
   const auto cache = is_folder ? dump::ReportCache::OfUser() : std::nullopt;
   const std::string name = ReportName(path, "programs", context);
   dump::OpenOptions options;

@@ -116,6 +116,7 @@ debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
   source.verdict_json = findings.verdict.empty() ? input.verdict : findings.verdict;
   source.profile_json = std::move(findings.profile);
   source.profile_comparison_json = std::move(findings.profile_comparison);
+  source.other = std::move(findings.other);
   source.reduced = std::move(findings.reduced);
   source.reduced_arguments = std::move(findings.reduced_arguments);
   source.note = options.note;

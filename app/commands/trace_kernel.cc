@@ -134,7 +134,7 @@ Status TraceKernel(const TraceSpec& spec, const std::shared_ptr<const hlo::Modul
                    const debug::RunSpec& request, bool json, const std::stop_token& stop) {
   const replay::PlatformRow* row = replay::FindPlatform(request.test.name);
   if (row == nullptr || !row->Has(replay::kRunsDumps)) {
-    return InputError("--trace needs a simulated GPU",
+    return InputError("--trace: the platform does not run kernels of XLA:GPU",
                       fmt::format("--platform {}", replay::PlatformNames(replay::kRunsDumps)));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(

@@ -46,13 +46,13 @@ std::string PassesText(const DivergeVerdict& verdict) {
 }
 
 // The first few; JSON has them all.
-std::string SteppedOverText(const std::vector<std::string>& stages) {
+std::string FirstText(std::string_view prefix, const std::vector<std::string>& texts) {
   constexpr size_t kMax = 5;
   std::string out;
-  for (size_t i = 0; i < std::min(kMax, stages.size()); ++i) {
-    out += FormatText("  stepped over {}\n", stages[i]);
+  for (size_t i = 0; i < std::min(kMax, texts.size()); ++i) {
+    out += FormatText("  {}{}\n", prefix, texts[i]);
   }
-  if (stages.size() > kMax) out += FormatText("  … and {} more\n", stages.size() - kMax);
+  if (texts.size() > kMax) out += FormatText("  … and {} more\n", texts.size() - kMax);
   return out;
 }
 
@@ -62,6 +62,7 @@ std::string DivergeReportText(const std::vector<std::string>& files,
                               const DivergeVerdict& verdict) {
   std::string out = FormatText("{}: {}\n", Join(files, " against "), verdict.sentence);
   out += EditText(verdict.edit) + PassesText(verdict) + WalkText(verdict);
+  if (verdict.operations) out += FirstText("", verdict.operations->texts);
   if (verdict.finding) out += KernelFindingText(*verdict.finding);
   if (!verdict.tries.empty()) out += "  tried:\n";
   for (const DivergeTry& attempt : verdict.tries) out += TryText(attempt, verdict.status);
@@ -70,7 +71,7 @@ std::string DivergeReportText(const std::vector<std::string>& files,
     out += FormatText("  {}, {} of {} compared, {} evaluated\n", Counted(verdict.stages, "stage"),
                       verdict.compared, verdict.to_compare, verdict.evaluated);
   }
-  out += SteppedOverText(verdict.stepped_over);
+  out += FirstText("stepped over ", verdict.stepped_over);
   for (const std::string& text : verdict.warnings) out += FormatText("  warning: {}\n", text);
   return out;
 }

@@ -64,9 +64,25 @@ std::string Names(const hlo::Module& module, const graph::KernelMap& map,
   return text.empty() ? "nothing" : text;
 }
 
+std::string OperationsText(const hlo::Module& given, const FusionGroup& group) {
+  if (group.operations.empty()) return "added by a compiler, of no operation of the module";
+  return FormatText("{} ({})", Counted(group.operations.size(), "operation"),
+                    given.name(group.operations.front()));
+}
+
 std::string Moved(const Traffic& traffic) {
   return FormatText("reads {}, writes {}", graph::BytesText(static_cast<int64_t>(traffic.read)),
                     graph::BytesText(static_cast<int64_t>(traffic.written)));
+}
+
+// "the first moves 1.25 times the bytes of the second".
+std::string RatioText(const Traffic& a, const Traffic& b) {
+  constexpr double kMost = 1000;  // beyond, the figure tells nothing
+  if (a.bytes() == b.bytes()) return "both move the same number of bytes";
+  if (b.bytes() == 0) return "the second moves nothing";
+  const double ratio = a.bytes() / b.bytes();
+  if (ratio > kMost) return "the first moves more than 1000 times the bytes of the second";
+  return FormatText("the first moves {:.3g} times the bytes of the second", ratio);
 }
 
 void WriteTraffic(const Traffic& traffic, JsonWriter& json) {
@@ -111,16 +127,18 @@ std::string FusionReportText(const FusionReport& report, size_t top) {
   };
   tell(report.a, a);
   tell(report.b, b);
-  const double ratio = b.all.bytes() > 0 ? a.all.bytes() / b.all.bytes() : 0;
-  out += FormatText("  the first moves {:.2f} times the bytes of the second\n", ratio);
+  out += FormatText("  {}\n", RatioText(a.all, b.all));
+  if (const int64_t once = a.counted_once + b.counted_once; once > 0) {
+    out +=
+        FormatText("  {} in loops or branches that run an unknown number of times: counted once\n",
+                   Counted(once, "kernel"));
+  }
   for (size_t k = 0; k < std::min(top, groups.size()); ++k) {
     const FusionGroup& group = groups[k];
     if (group.a.bytes() == group.b.bytes()) break;
-    out += FormatText(
-        "  {} ({})\n    {}: {}\n    {}: {}\n", Counted(group.operations.size(), "operation"),
-        group.operations.empty() ? "of its own" : report.given->name(group.operations.front()),
-        Names(*report.compiled_a, a.map, group.kernels_a), Moved(group.a),
-        Names(*report.compiled_b, b.map, group.kernels_b), Moved(group.b));
+    out += FormatText("  {}\n    {}: {}\n    {}: {}\n", OperationsText(*report.given, group),
+                      Names(*report.compiled_a, a.map, group.kernels_a), Moved(group.a),
+                      Names(*report.compiled_b, b.map, group.kernels_b), Moved(group.b));
   }
   return out;
 }

@@ -66,6 +66,14 @@ size_t NamedIn(const std::vector<ComparedTime>& rows) {
   return static_cast<size_t>(std::ranges::count_if(rows, &ComparedTime::is_named));
 }
 
+// The change that would be named, as long as it is one that a program may show.
+std::string ToldFromText(double told_from) {
+  constexpr double kMost = 100;
+  if (told_from < 1) return FormatText("a change of {:.0f} % would be named", 100 * told_from);
+  if (told_from <= kMost) return FormatText("{:.1f} times the time would be named", 1 + told_from);
+  return "the noise is larger than any change";
+}
+
 // What holds of all that follows.
 void AppendSummary(const ProfileComparison& c, std::string& out) {
   if (const std::string runs = profiler::RunsText(c, "the second"); !runs.empty())
@@ -80,10 +88,9 @@ void AppendSummary(const ProfileComparison& c, std::string& out) {
     out += "no change is distinguishable from noise\n";
   } else {
     const size_t named = NamedIn(c.rows);
-    out += FormatText("{} changed beyond noise; in the median instruction {} would be named\n",
+    out += FormatText("{} changed beyond noise; in the median instruction {}\n",
                       named == 0 ? "no instruction" : Counted(named, "instruction"),
-                      c.told_from < 1 ? FormatText("a change of {:.0f} %", 100 * c.told_from)
-                                      : FormatText("{:.1f} times the time", 1 + c.told_from));
+                      ToldFromText(c.told_from));
     out += FormatText(
         "before, after: what all executions typically take together; may be: what the noise leaves "
         "open, for all {} ratios at once at {:g} %\n",

@@ -52,7 +52,7 @@ std::string BundleHash(std::string_view bytes) {
 }
 
 std::unexpected<Error> BundleFile::Bad(std::string_view what) const {
-  return InputError(fmt::format("{}: {}", path(), what));
+  return std::unexpected(Error{ErrorClass::kInput, std::string(what), {path(), 0, 0}, {}});
 }
 
 Result<BundleFile> BundleFile::Open(FileView file, const Limits& limits) {

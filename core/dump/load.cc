@@ -71,7 +71,10 @@ Result<LoadedModule> LoadFromBundle(const FileView& file, const Limits& limits) 
   HLOSCOPE_ASSIGN_OR_RETURN(const BundleFile bundle, BundleFile::Open(file, limits));
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView module, bundle.ModuleFile());
   if (!IsModuleKind(Sniff(module.bytes())) || Sniff(module.bytes()) == FileKind::kBundle) {
-    return InputError(file.path() + ": the module in this bundle is not an HLO module");
+    return std::unexpected(Error{ErrorClass::kInput,
+                                 "the module in this bundle is not an HLO module",
+                                 {file.path(), 0, 0},
+                                 {}});
   }
   return LoadModule(module, limits);
 }

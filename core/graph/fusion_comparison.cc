@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "core/analysis/align/fingerprint.h"
+#include "core/analysis/place/call_counts.h"
 #include "core/base/quick_hash.h"
 #include "core/hlo/analysis/cost.h"
 #include "core/hlo/string_pool.h"
@@ -111,10 +112,14 @@ std::vector<uint32_t> WithoutOperations(const hlo::Module& given, size_t kernels
 
 CompiledSide MakeCompiledSide(const hlo::Module& compiled, const analysis::Placement& placement) {
   CompiledSide side{.map = MapKernels(compiled, placement), .traffic = {}, .all = {}};
+  const std::vector<int64_t> executions = analysis::CountCalls(compiled).executions;
   const hlo::CostModel costs(compiled);
   for (const KernelMap::Kernel& kernel : side.map.kernels) {
     const hlo::Cost& cost = costs.Of(kernel.instruction);
-    side.traffic.push_back({cost.bytes_read, cost.bytes_written});
+    const int64_t times = executions[compiled[kernel.instruction].computation.index];
+    if (times < 0) ++side.counted_once;
+    const double often = times < 0 ? 1 : static_cast<double>(times);
+    side.traffic.push_back({often * cost.bytes_read, often * cost.bytes_written});
     side.all += side.traffic.back();
   }
   return side;

@@ -11,8 +11,8 @@
 
 namespace hloscope::graph {
 
-// By the shapes of operands and results, as XLA's cost analysis counts them; a loop's body counts
-// once, whichever compiler it is.
+// By the shapes of operands and results, as XLA's cost analysis counts them, in one run of the
+// module: what a loop runs counts as often as that, or once where that is not known.
 struct Traffic {
   double read = 0, written = 0;
   double bytes() const { return read + written; }
@@ -23,6 +23,7 @@ struct CompiledSide {
   KernelMap map;
   std::vector<Traffic> traffic;  // by kernel of the map
   Traffic all;
+  int64_t counted_once = 0;  // kernels of loops and branches that run an unknown number of times
 };
 CompiledSide MakeCompiledSide(const hlo::Module& compiled, const analysis::Placement& placement);
 

@@ -268,6 +268,68 @@ class CompareDumps(unittest.TestCase):
             status, found = record('compare', a, a)
             self.assertEqual((status, [g for g in found['groups'] if g['a'] != g['b']]), (0, []), name)
 
+    def test_archives(self):
+        a, b = self.dump('a', [64]), self.dump('b', [64], edit=lambda text: text.replace('exponential(', 'tanh('))
+        for kind in ('zip', 'gztar'):
+            packed = [shutil.make_archive(os.path.join(self.folder, f'{kind}-{os.path.basename(each)}'), kind, each) for each in (a, b)]
+            self.assertEqual(run('compare', packed[0], packed[1])[0], 1)
+            self.assertEqual(run('compare', packed[0], a)[0], 0)
+            status, out, _ = run('compare', packed[0], b)
+            self.assertEqual(status, 1)
+            self.assertIn('1 differs', out)
+        status, _, err = run('compare', packed[0], os.path.join(a, os.listdir(a)[0]))
+        self.assertEqual(status, 2)
+        self.assertIn('name the file in it', err)
+        # Of one file that file is meant.
+        one = os.path.join(self.folder, 'one')
+        path = self.write('one', 'm.hlo', LARGE.format(name='m', value=NUMBERS))
+        packed = shutil.make_archive(one, 'zip', one)
+        self.assertEqual(run('compare', packed, path)[0], 0)
+        self.assertEqual(run('compare', packed + '/m.hlo', path)[0], 0)
+
+    def test_lines_that_are_the_same_show_nothing(self):
+        # The operand of the same name in both is not the same value.
+        module = ('HloModule m\nENTRY e {{\n  x = f32[4] parameter(0)\n  p = f32[] constant(1)\n  q = f32[] constant(2)\n'
+                  '  u = f32[4] broadcast({0}), dimensions={{}}\n  v = f32[4] broadcast({1}), dimensions={{}}\n'
+                  '  a = f32[4] add(x, u)\n  ROOT r = f32[4] multiply(a, v)\n}}\n')
+        a, b = self.write('.', 'a.hlo', module.format('p', 'q')), self.write('.', 'b.hlo', module.format('q', 'p'))
+        status, out, _ = run('compare', a, b)
+        self.assertEqual(status, 1)
+        self.assertIn('first a in e: operand 1: u (v there) became u', out)
+        self.assertNotIn('  - ', out)
+        # Elements that the line elides.
+        a, b = (self.write('.', f'{k}.hlo', LARGE.format(name='m', value=NUMBERS.replace('16', str(k)))) for k in (16, 17))
+        out = run('compare', a, b)[1]
+        self.assertIn('element {15}: 16 became 17', out)
+        self.assertNotIn('  + ', out)
+
+    def test_loops_count_as_often_as_they_run(self):
+        loop = """HloModule m, is_scheduled=true
+f { a = f32[1000] parameter(0)
+  ROOT n = f32[1000] negate(a) }
+body { t = (s32[], f32[1000]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  x = f32[1000] get-tuple-element(t), index=1
+  y = f32[1000] fusion(x), kind=kLoop, calls=f
+  ROOT u = (s32[], f32[1000]) tuple(i, y) }
+condition { t = (s32[], f32[1000]) parameter(0)
+  ROOT p = pred[] constant(false) }
+ENTRY e { s = (s32[], f32[1000]) parameter(0)
+  ROOT w = (s32[], f32[1000]) while(s), condition=condition, body=body%s }
+"""
+        known = ', backend_config={"known_trip_count":{"n":"%d"}}'
+        for name, text in (('seven', loop % (known % 7)), ('one', loop % (known % 1)), ('unknown', loop % '')):
+            for tail in ('before_optimizations.txt', 'cpu_after_optimizations.txt'):
+                self.write(name, 'module_0000.m.' + tail, text if 'cpu' in tail else text.replace(', is_scheduled=true', ''))
+        seven, one, unknown = (os.path.join(self.folder, name) for name in ('seven', 'one', 'unknown'))
+        out = run('compare', seven, one)[1]
+        self.assertIn('1 kernel, reads 28 kB, writes 28 kB', out)
+        self.assertIn('1 kernel, reads 4.0 kB, writes 4.0 kB', out)
+        self.assertIn('the first moves 7 times the bytes of the second', out)
+        out = run('compare', one, unknown)[1]
+        self.assertIn('both move the same number of bytes', out)
+        self.assertIn('1 kernel in loops or branches that run an unknown number of times: counted once', out)
+
     def test_info_has_fingerprints(self):
         a = self.dump('a', [64, 65], edit=lambda text: text.replace('source_line=', 'source_line=1'))
         b = self.dump('b', [64, 66], first_id=3)

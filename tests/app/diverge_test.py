@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 import unittest
+import zipfile
 
 from command_tests import NESTED_SLICES, FolderTest, npy, ready_platforms
 
@@ -282,8 +283,56 @@ class WithinTheBounds(FolderTest):
         a, b = self.path('a.hlo', SMALL_TANH.replace('tanh(', 'sine(')), self.path('b.hlo', SMALL_TANH)
         status, verdict = diverge(b, a, *self.inputs())
         self.assertEqual((status, verdict['status'], verdict['instruction']), (0, 'equal', 't'), verdict)
-        self.assertIn('the values agree within the bounds: ', verdict['verdict'])
+        self.assertIn('the values agree within the bounds (bf16: 0.04 absolute or relative): ', verdict['verdict'])
         self.assertIn('; the operations differ at t in e: tanh became sine', verdict['verdict'])
+
+    def test_operations_that_differ_without_effect(self):
+        module = 'HloModule m\nENTRY e {\n  x = f32[8] parameter(0)\n  y = f32[8] parameter(1)\n  m = f32[8] multiply(x, y)\n' \
+                 '  n = f32[8] negate(x)\n  ROOT r = f32[8] subtract(m, n)\n}\n'
+        a = self.path('a.hlo', module)
+        status, verdict = diverge(a, self.path('b.hlo', module.replace('subtract(m, n)', 'add(m, x)')))
+        self.assertEqual((status, verdict['status'], verdict['operations']['changed']), (0, 'equal', 1), verdict)
+        self.assertEqual(verdict['verdict'], 'the results are equal on these inputs; the operations differ (1 changed): '
+                                             'first r in e: opcode subtract became add')
+        # Other bits, within the bounds, which are said.
+        status, verdict = diverge(a, self.path('c.hlo', module.replace('subtract(m, n)', 'subtract(m, q)').replace(
+            '  ROOT', '  k = f32[] constant(-1.0000001)\n  kb = f32[8] broadcast(k), dimensions={}\n  q = f32[8] multiply(x, kb)\n  ROOT')))
+        self.assertEqual((status, verdict['status'], verdict['operations']['added']), (0, 'equal', 3), verdict)
+        self.assertIn('the values agree within the bounds (f32: 0.0001 absolute or relative): ', verdict['verdict'])
+        self.assertIn('; the operations differ (', verdict['verdict'])
+        status, verdict = diverge(a, self.path('d.hlo', module.replace(' n =', ' other =').replace(', n)', ', other)')))
+        self.assertEqual((status, verdict['verdict'], verdict['operations']['differences']),
+                         (0, 'the results are equal on these inputs; the operations are the same', []))
+
+    def test_the_bundle_has_both(self):
+        module = 'HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  s = f32[4] multiply(x, x)\n  k = f32[] constant(SCALE)\n' \
+                 '  kb = f32[4] broadcast(k), dimensions={}\n  ROOT z = f32[4] multiply(s, kb)\n}\n'
+        out = self.path('f.hlob')
+        # Errors that only bounds for small values show are a difference in the bundle too.
+        for scale, values in (('1', 'shapes'), ('1e-6', 'all'), ('1e-6', 'none')):
+            a = self.path('a.hlo', module.replace('SCALE', scale))
+            b = self.path('b.hlo', module.replace('SCALE', scale).replace('multiply(x', 'add(x'))
+            status, verdict = diverge(a, b, '--bundle', out, '--values', values)
+            self.assertEqual((status, verdict['bundle']['replayed']), (1, 'reproduced'), verdict)
+            with zipfile.ZipFile(out) as parts:
+                self.assertIn(b'add(', parts.read('other.hlo'))
+                self.assertNotIn(b'add(', parts.read('module.hlo'))
+                self.assertIn(b'hloscope diverge module.hlo other.hlo', parts.read('report.md'))
+                self.assertIn(b'other.hlo on the same inputs', parts.read('report.md'))
+            self.assertEqual(json.loads(run('bundle', 'check', out, '--json')[1])['status'], 'reproduced')
+        # `reduce` runs one module alone.
+        status, _, err = run('reduce', out, '-o', self.path('small.hlo'))
+        self.assertEqual(status, 2)
+        self.assertIn('compared with other.hlo, which is not run here', err)
+        status, verdict = diverge(a, a, '--bundle', out)
+        self.assertEqual((status, verdict['bundle']['replayed']), (0, 'reproduced'), verdict)
+
+    def test_platforms_are_not_of_two_modules(self):
+        a = self.path('a.hlo', SMALL_TANH)
+        for option in ('--platform', '--reference_platform'):
+            status, verdict = diverge(a, a, option, 'cpu')
+            self.assertEqual(status, 2, verdict)
+            self.assertIn('compared on the interpreter alone, not on cpu', verdict['error'])
 
     def test_folded_constants_are_rounding(self):
         for before, after in ((SCALED, FOLDED), (SCALED.replace('f32', 'bf16'), FOLDED.replace('f32', 'bf16'))):
@@ -319,6 +368,39 @@ ENTRY e {
         for platform in ('cpu', 'gpu-sim'):
             self.check(platform, '--platform', platform, '--reference_platform', 'interpreter')
         self.check('cpu', '--platform', 'cpu', '--passes')
+
+    def test_f64_that_is_made_of_f32_is_as_exact_as_that(self):
+        module = """HloModule m
+sum { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[64,64] parameter(0)
+  y = f32[64,64] exponential(x)
+  z = f32[64,64] sine(y)
+  zero = f32[] constant(0)
+  r = f32[64] reduce(z, zero), dimensions={1}, to_apply=sum
+  c = f64[64] convert(r)
+  k = f64[] constant(3)
+  kb = f64[64] broadcast(k), dimensions={}
+  m = f64[64] multiply(c, kb)
+  ROOT out = (f64[64], f64[64]) tuple(c, m)
+}
+"""
+        path = self.path('f64.hlo', module)
+        for platform in ('cpu', 'xla-cpu'):
+            if platform not in ready_platforms(HLOSCOPE):
+                continue
+            pair = ('--platform', platform, '--reference_platform', 'interpreter')
+            self.assertEqual(run('run', path, *pair)[0], 0, platform)
+            status, verdict = diverge(path, *pair)
+            self.assertEqual((status, verdict['status'], verdict['walk']['diverging']), (0, 'equal', 0), verdict)
+        # What was never rounded to f32 is held to the bounds of f64.
+        wide = self.path('wide.hlo', module.replace('f32', 'f64').replace('ROOT out = (f64[64], f64[64]) tuple(c, m)', 'ROOT out = f64[64] copy(m)'))
+        results = self.path('wide.npz')
+        self.assertEqual(run('run', wide, '--outputs', results)[0], 0)
+        nearly = self.path('nearly.hlo', pathlib.Path(wide).read_text().replace('constant(3)', 'constant(3.0000003)'))
+        self.assertEqual(run('run', nearly, '--expect', results)[0], 1)
 
     def test_of_the_reference(self):
         verdict = self.check('cpu', '--platform', 'interpreter', '--reference_platform', 'cpu')

@@ -81,6 +81,9 @@ class Explain(unittest.TestCase):
         answer = objects(out)[0]
         self.assertEqual((answer['status'], answer['nearest_kind']), ('nothing_found', 'ptx_target'))
         self.assertIn('another one: ', err)
+        # What a pattern leaves open is no text for people.
+        err = run('explain', '-', text='ValueError: Length of slice indices is no match of the number of operand dimensions\n')[2]
+        self.assertIn('another one: Length of slice indices must match number of operand dimensions (… vs (…)) (shape_mismatch)', err)
 
     def test_graphs_of_pytorch_xla(self):
         def block(kind, cause, graph, inputs, frames, name='Inputs'):

@@ -290,6 +290,7 @@ class JsonKeys(FolderTest):
     def test_diverge(self):
         other = self.path('o.hlo', MODULE.replace('exponential', 'negate'))
         self.case('diverge A B', 'diverge', self.module, other, status=1)
+        self.case('diverge A B: equal', 'diverge', self.module, self.module)
         self.case('diverge --reference_platform', 'diverge', self.module, '--platform', 'cpu', '--reference_platform', 'interpreter')
         self.case('diverge --passes', 'diverge', '--passes', SOFTMAX)
         # One sum in the kernel becomes a difference.

@@ -193,6 +193,17 @@ class Record(RecordTest):
         self.path('file', '')
         self.assertIn('--dump file: the folder cannot be made', self.record('--dump', 'file')[2])
 
+    def test_a_recording_is_not_overwritten(self):
+        script = self.path('program.py', COMPILES)
+        self.assertEqual(self.record('--dump', 'd', command=[sys.executable, script])[0], 0)
+        before = self.read('d/hloscope-record.json')
+        status, _, err = self.record('--dump', 'd', command=[sys.executable, script])
+        self.assertEqual((status, self.read('d/hloscope-record.json')), (2, before), err)
+        self.assertIn('d: holds a recording, whose files this one would overwrite (--dump with a new folder)', err)
+        os.makedirs(self.path('other'))
+        self.path('other/notes.txt', '')
+        self.assertIn('files of the names that XLA gives are overwritten', self.record('--dump', 'other', command=[sys.executable, script])[2])
+
     def test_secrets_stay_out(self):
         self.environment.update(JAX_API_TOKEN='hunter2secret', XLA_FLAGS='--xla_mine=1', MY_VARIABLE='unrelated')
         script = self.path('program.py', COMPILES)
@@ -205,6 +216,9 @@ class Record(RecordTest):
         self.record('--dump', 'e', command=[sys.executable, script, '-p', 'hunter4', '-p', '8080', '-p', 'float32'])
         command = json.loads(self.read('e/hloscope-record.json'))['command']
         self.assertEqual(command[-6:], ['-p', '<token1>', '-p', '8080', '-p', 'float32'])
+        self.record('--dump', 'glued', command=[sys.executable, script, '-phunter5', '-p8080', '-pfloat32'])
+        command = json.loads(self.read('glued/hloscope-record.json'))['command']
+        self.assertEqual(command[-3:], ['-p<token1>', '-p8080', '-pfloat32'])
         self.assertIn('--xla_mine=1', record['environment']['XLA_FLAGS'])
 
 

@@ -461,6 +461,30 @@ TEST(Redaction, FindsSecretsByTheirForm) {
   }
 }
 
+TEST(Redaction, LeavesNamesThatTensorFlowGenerates) {
+  Redactor redactor = MakeRedactor();
+  constexpr std::string_view kCompiled =
+      "__XlaMustCompile_true_config_proto_13561319589895757934_executor_type_11160318154034397263_";
+  for (const std::string_view name : {"a_inference_loop_114", "__inference__wrapped_model_4321",
+                                      "__inference_f_123", "a_inference_TrainStepWithClip_12345"}) {
+    for (const std::string& text : {std::string(name) + std::string(kCompiled),
+                                    std::string(name) + std::string(kCompiled) + ".12"}) {
+      EXPECT_EQ(redactor.Text("module " + text + " here"), "module " + text + " here");
+    }
+  }
+  for (const std::string_view text :
+       {"cluster_0__XlaCompiledKernel_true__XlaHasReferenceVars_false__XlaNumConstantArgs_1"
+        "__XlaNumResourceArgs_0_.15",
+        "cluster_12345678901234567890_f15n_0__XlaCompiledKernel_true__XlaNumConstantArgs_1"
+        "__XlaNumResourceArgs_0_.15"}) {
+    EXPECT_EQ(redactor.Text(text), text);
+  }
+  // What looks like a token in such a name still is one.
+  const std::string secret = "wJalrXUtnFEMI7K7MDENGbPxRfiCYEXAMPLEKEY1x9Qz";
+  EXPECT_FALSE(
+      redactor.Text("a_inference_" + secret + "_12" + std::string(kCompiled)).contains(secret));
+}
+
 TEST(Redaction, LeavesNamesOfPasses) {
   Redactor redactor = MakeRedactor();
   for (const std::string_view text :

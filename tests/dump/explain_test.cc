@@ -115,6 +115,31 @@ TEST(ExplainTest, WhatRunsSomewhereElse) {
        "problematic value is of type <class 'object'> and was passed to the function at path "
        "o['a'].\n",
        "argument_type", "the argument o['a']", "a parameter of its own", kError},
+      {"TypeError: cannot reshape array of shape (6, 5) (size 30) into shape (4, -1) because the "
+       "product of specified axis sizes (4) does not evenly divide 30\n",
+       "shape_mismatch", "30 elements do not divide by 4", "product divides 30", kError},
+      {"TypeError: can only specify one unknown axis size with a `-1` value, got (-1, -1)\n",
+       "shape_mismatch", "(-1, -1) has -1 more than once", "all sizes but one", kError},
+      {"ValueError: Output character 'z' did not appear in the input\n", "shape_mismatch",
+       "has the label z, which no operand has", "take z out", kError},
+      {"ValueError: Output character 'i' appeared more than once in the output.\n",
+       "shape_mismatch", "the label i twice", "jnp.diag", kError},
+      {"ValueError: Number of einsum subscripts, 2, must be equal to the number of operands, 1.\n",
+       "shape_mismatch", "of 2 operands, and it was given 1", "one group", kError},
+      {"ValueError: Einstein sum subscript 'ijk' does not contain the correct number of indices "
+       "for operand 0.\n",
+       "shape_mismatch", "the subscript ijk", "one label for each", kError},
+      {"ValueError: Size of label 'i' for operand 0 (6) does not match previous terms (5).\n",
+       "shape_mismatch", "dimensions of sizes 6 and 5", "another label", kError},
+      {"ValueError: cannot select an axis to squeeze out which has size not equal to one, got "
+       "shape=(6, 5) and dimensions=(0,)\n",
+       "shape_mismatch", "dimensions (0,) of the shape (6, 5)", "size 1", kError},
+      {"ValueError: k argument to top_k must be no larger than size along axis; got k=9 with "
+       "shape=[6, 5] and axis=1\n",
+       "shape_mismatch", "9 elements along axis 1 of the shape [6, 5]", "smaller k", kError},
+      {"ValueError: inconsistent size for core dimension 'm': 5 vs 6 on vectorized function with "
+       "excluded=frozenset() and signature='(m,m),(m,n)->(m,n)'\n",
+       "shape_mismatch", "the dimension m has the sizes 5 and 6", "the operand", kError},
       {"XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 37.25GiB.\n",
        "out_of_memory", "cannot allocate 37.25GiB", "batch", kError},
   };

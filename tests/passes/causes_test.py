@@ -115,6 +115,12 @@ class Planted(FolderTest):
         self.assertTrue(any(tried['closes'] and tried['what'].endswith('moved by one ULP, on the reference') for tried in verdict['tries']))
         self.check('code_generation', 'one more', '', FLOOR, ('<f4', [6], [3.5, 5.5, 6.5, 7.5, 11.5, 13.5]))
 
+    def test_a_fault_beside_choices_is_none(self):
+        for halves in ([3.5], [3.5, 5.5], [3.5, 4.5, 5.5]):
+            inputs = [3, 5, 6, 7, 11, 13][:6 - len(halves)] + halves
+            verdict = self.check('code_generation', 'other side, one more', '', FLOOR, ('<f4', [6], inputs))
+            self.assertTrue(any('hardly move' in tried['detail'] for tried in verdict['tries']) or len(halves) == 3, verdict['tries'])
+
 
 @unittest.skipUnless('xla-cpu' in ready_platforms(HLOSCOPE), 'XLA\'s CPU plugin is not installed')
 class OnXla(FolderTest):

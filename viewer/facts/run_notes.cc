@@ -38,8 +38,7 @@ Computed<RunNotes> Read(const dump::DumpModel& dump) {
     HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, dump.OpenFile(static_cast<int32_t>(k)));
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::BundleFile bundle,
                               dump::BundleFile::Open(file, dump.limits()));
-    HLOSCOPE_ASSIGN_OR_RETURN(const debug::BundleManifest manifest,
-                              debug::ManifestFromJson(bundle.manifest()));
+    HLOSCOPE_ASSIGN_OR_RETURN(const debug::BundleManifest manifest, debug::ManifestOf(bundle));
     notes->fault = BoundedText(manifest.sentence);
     for (std::string& sentence : SentencesOf(manifest))
       notes->bundle.push_back(std::move(sentence));

@@ -127,7 +127,7 @@ Computed<MadeFile> Pack(const Packing& packing, const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle,
                             dump::BundleFile::Open(packing.options.path, packing.limits));
   auto made = std::make_shared<MadeFile>();
-  HLOSCOPE_ASSIGN_OR_RETURN(made->manifest, debug::ManifestFromJson(bundle.manifest()));
+  HLOSCOPE_ASSIGN_OR_RETURN(made->manifest, debug::ManifestOf(bundle));
   made->parts.assign(bundle.listed().begin(), bundle.listed().end());
   std::error_code error;
   made->bytes = static_cast<int64_t>(std::filesystem::file_size(packing.options.path, error));

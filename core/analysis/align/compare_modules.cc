@@ -285,9 +285,20 @@ class Comparer {
       return;
     }
     for (size_t k = 0; k < xs.size(); ++k) {
-      if (!AreSame(xs[k], ys[k]))
-        Change(c, a, b, fmt::format("operand {}: {} became {}", k, a_.Name(xs[k]), b_.Name(ys[k])));
+      if (AreSame(xs[k], ys[k])) continue;
+      Change(c, a, b,
+             fmt::format("operand {}: {} became {}", k, NameBeside(xs[k], b_.Name(ys[k])),
+                         b_.Name(ys[k])));
     }
+  }
+
+  // The name of an operand in a; where b's has it too, also what became of that one.
+  std::string NameBeside(InstructionId a, const std::string& name_b) const {
+    std::string name = a_.Name(a);
+    if (name != name_b) return name;
+    const auto partner = partner_.find(a);
+    return partner == partner_.end() ? name + " (removed)"
+                                     : fmt::format("{} ({} there)", name, b_.Name(partner->second));
   }
 
   void ExplainControl(ComputationId c, InstructionId a, InstructionId b) {
@@ -363,8 +374,11 @@ FirstChange FirstChangeOf(const Module& a, const Module& b, const ModuleComparis
       !changed.empty() && (changed.front().is_cause() || (added.empty() && removed.empty()));
   if (is_change) {
     const InstructionChange& c = changed.front();
-    return {fmt::format("{}: {}", place(c.instruction, c.computation), c.what), text(a, c.a),
-            text(b, c.b)};
+    FirstChange first{fmt::format("{}: {}", place(c.instruction, c.computation), c.what),
+                      text(a, c.a), text(b, c.b)};
+    // Lines that do not show it tell nothing.
+    if (first.text_a == first.text_b) first.text_a = first.text_b = "";
+    return first;
   }
   if (!removed.empty()) {
     const InstructionName& r = removed.front();

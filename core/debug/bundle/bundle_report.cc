@@ -32,6 +32,17 @@ std::string FallbackText(const replay::RunFallback& fallback) {
   return fallback.detail.empty() ? text : text + ", " + fallback.detail;
 }
 
+bool Has(const ReportFacts& facts, dump::BundlePart part) {
+  return std::ranges::find(facts.parts, part) != facts.parts.end();
+}
+
+std::string ComparedWith(const ReportFacts& facts) {
+  const BundleManifest& manifest = facts.manifest;
+  if (Has(facts, dump::BundlePart::kOther)) return "the results of other.hlo on the same inputs";
+  if (!manifest.request.reference.name.empty()) return manifest.request.reference.name;
+  return manifest.recorded.against_expected ? "expected results" : "";
+}
+
 ReportSection FactsSection(const ReportFacts& facts) {
   const BundleManifest& manifest = facts.manifest;
   ReportSection section{.heading = "Where it happens"};
@@ -39,9 +50,7 @@ ReportSection FactsSection(const ReportFacts& facts) {
     if (!value.empty()) section.rows.push_back({std::move(what), std::move(value)});
   };
   add("Platform", manifest.request.test.name);
-  add("Compared with", manifest.request.reference.name.empty()
-                           ? (manifest.recorded.against_expected ? "expected results" : "")
-                           : manifest.request.reference.name);
+  add("Compared with", ComparedWith(facts));
   add("Plugin", fmt::format("{}", fmt::join(manifest.plugins, ", ")));
   add("Module",
       fmt::format("{}, {}", manifest.module, Counted(manifest.instructions, "instruction")));
@@ -141,9 +150,7 @@ std::string XlaPlatform(const std::string& platform) {
 ReportSection ReplaySection(const ReportFacts& facts) {
   const BundleManifest& manifest = facts.manifest;
   ReportSection section{.heading = "How to replay it", .code_language = "sh"};
-  const auto has = [&](dump::BundlePart part) {
-    return std::ranges::find(facts.parts, part) != facts.parts.end();
-  };
+  const auto has = [&](dump::BundlePart part) { return Has(facts, part); };
   // Kernels run out of their dump.
   const bool of_dump = has(dump::BundlePart::kDump);
   std::string run = of_dump ? "mkdir dump && unzip -q dump.zip -d dump\nhloscope run "
@@ -153,7 +160,12 @@ ReportSection ReplaySection(const ReportFacts& facts) {
     run += " " + options;
   }
   if (has(dump::BundlePart::kInputs)) run += " --inputs inputs.npz";
-  if (has(dump::BundlePart::kExpected)) run += " --expect expected.npz";
+  if (has(dump::BundlePart::kOther)) {
+    run.replace(0, std::string_view("hloscope run module.hlo").size(),
+                "hloscope diverge module.hlo other.hlo");
+  } else if (has(dump::BundlePart::kExpected)) {
+    run += " --expect expected.npz";
+  }
   section.code = fmt::format(
       "# with hloscope\nhloscope bundle check {0}\nhloscope bundle open {0} --into bundle && cd "
       "bundle\n{1}\n",

@@ -16,6 +16,7 @@
 #include "core/debug/bundle/machine.h"
 #include "core/debug/bundle/redactor.h"
 #include "core/debug/bundle/untrusted_request.h"
+#include "core/debug/run/against_module.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/platform_table.h"
@@ -46,7 +47,7 @@ class Check {
   Check(const dump::BundleFile& bundle, const RunSpec& own) : bundle_(bundle), own_(own) {}
 
   Result<BundleCheck> Run(const std::stop_token& stop) {
-    HLOSCOPE_ASSIGN_OR_RETURN(manifest_, ManifestFromJson(bundle_.manifest()));
+    HLOSCOPE_ASSIGN_OR_RETURN(manifest_, ManifestOf(bundle_));
     HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, bundle_.ModuleFile());
     HLOSCOPE_ASSIGN_OR_RETURN(const auto loaded, dump::LoadSoundModule(file, own_.limits));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make());
@@ -60,6 +61,7 @@ class Check {
       check_.verdict = fmt::format("cannot be replayed here: {}", fmt::join(check_.missing, "; "));
       return check_;
     }
+    if (bundle_.Has(BundlePart::kOther)) HLOSCOPE_TRY(CompareWithOther(loaded.module, stop));
     check_.report = RunModule(loaded.module, request_, stop);
     Judge(*check_.report, *loaded.module);
     if (check_.missing.empty()) HLOSCOPE_TRY(CheckReduced(scratch.path(), stop));
@@ -123,7 +125,8 @@ class Check {
     TakeRequest();
     RunSpec& request = request_;
     HLOSCOPE_TRY(TakeValues(BundlePart::kInputs, folder, request.inputs.files));
-    HLOSCOPE_TRY(TakeValues(BundlePart::kExpected, folder, request.compare.expect));
+    const bool has_other = bundle_.Has(BundlePart::kOther);
+    if (!has_other) HLOSCOPE_TRY(TakeValues(BundlePart::kExpected, folder, request.compare.expect));
     HLOSCOPE_TRY(TakeValues(BundlePart::kInfeed, folder, request.inputs.infeed));
     if (request.inputs.files.empty() && !manifest_.recorded.inputs_generated) {
       Miss("the values of the parameters", "ask for a bundle made with --values all");
@@ -131,7 +134,7 @@ class Check {
     if (request.inputs.infeed.empty() && manifest_.recorded.infeed_given) {
       Miss("the values that infeeds take", "ask for a bundle made with --values all");
     }
-    if (request.compare.expect.empty() && manifest_.recorded.against_expected) {
+    if (request.compare.expect.empty() && manifest_.recorded.against_expected && !has_other) {
       Miss("the results that were expected", "ask for a bundle made with --values all");
     }
     HLOSCOPE_TRY(TakeKernels(folder, request));
@@ -227,6 +230,14 @@ class Check {
     }
   }
 
+  // What the other module gives here is what is expected.
+  Status CompareWithOther(const std::shared_ptr<const hlo::Module>& module,
+                          const std::stop_token& stop) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto other, ModuleOf(BundlePart::kOther));
+    HLOSCOPE_ASSIGN_OR_RETURN(request_, AgainstModule(module, other, request_, stop));
+    return {};
+  }
+
   // Whether the smaller module fails as the bundle records it of the whole one.
   Status CheckReduced(const std::string& folder, const std::stop_token& stop) {
     const RecordedRun& recorded = manifest_.recorded;
@@ -239,7 +250,7 @@ class Check {
           "the inputs of the reduced module are missing (ask for a bundle made with --values all)");
       return {};
     }
-    const auto reduced = ReducedModule();
+    const auto reduced = ModuleOf(BundlePart::kReduced);
     if (!reduced) {
       check_.reduced = CheckStatus::kCannot;
       check_.verdict += "; the reduced module was not run";
@@ -263,9 +274,9 @@ class Check {
     return {};
   }
 
-  Result<std::shared_ptr<const hlo::Module>> ReducedModule() const {
-    HLOSCOPE_ASSIGN_OR_RETURN(std::string text, bundle_.Read(BundlePart::kReduced));
-    const std::string name(dump::FileOf(BundlePart::kReduced));
+  Result<std::shared_ptr<const hlo::Module>> ModuleOf(BundlePart part) const {
+    HLOSCOPE_ASSIGN_OR_RETURN(std::string text, bundle_.Read(part));
+    const std::string name(dump::FileOf(part));
     HLOSCOPE_ASSIGN_OR_RETURN(
         const auto loaded,
         dump::LoadSoundModule(FileView::FromBytes(name, std::move(text)), own_.limits));

@@ -18,6 +18,7 @@
 #include "core/debug/bundle/redactor.h"
 #include "core/debug/bundle/report_values.h"
 #include "core/debug/bundle/spelled_secrets.h"
+#include "core/debug/run/against_module.h"
 #include "core/debug/run/input_source.h"
 #include "core/hlo/proto/proto.h"
 #include "core/replay/device_values.h"
@@ -50,15 +51,19 @@ constexpr BundlePart kOfRun[] = {BundlePart::kRun, BundlePart::kReportHtml,
 class Creation {
  public:
   explicit Creation(const BundleSource& source)
-      : source_(source), redactor_(SecretsOfThisProcess()) {}
+      : source_(source), request_(source.request), redactor_(SecretsOfThisProcess()) {}
 
   Result<MadeBundle> Run(const std::stop_token& stop) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make());
     RunSinks sinks;
     const bool all = source_.values == ValuePolicy::kAll;
     if (all) sinks.files.inputs = scratch.path() + "/inputs.npz";
-    report_ = source_.report && !all ? *source_.report
-                                     : RunModule(source_.module, source_.request, sinks, stop);
+    if (source_.other != nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          request_, AgainstModule(source_.module, source_.other, source_.request, stop));
+    }
+    report_ =
+        source_.report && !all ? *source_.report : RunModule(source_.module, request_, sinks, stop);
     if (stop.stop_requested()) {
       return std::unexpected(Error{ErrorClass::kCancelled, "stopped; no bundle was made", {}, {}});
     }
@@ -190,7 +195,9 @@ class Creation {
 
   void Learn() {
     LearnFrom(*source_.module, redactor_);
-    if (source_.reduced != nullptr) LearnFrom(*source_.reduced, redactor_);
+    for (const auto& module : {source_.other, source_.reduced}) {
+      if (module != nullptr) LearnFrom(*module, redactor_);
+    }
     for (const std::string* text :
          {&source_.file, &source_.stablehlo, &source_.ptx, &source_.debug_options, &source_.log,
           &source_.verdict_json, &source_.profile_json, &source_.profile_comparison_json,
@@ -226,6 +233,11 @@ class Creation {
                                 PackKernels(source_.kernels, redactor_, source_.redaction, limits));
       Add(BundlePart::kDump, std::move(kernels));
     }
+    if (source_.other != nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule other,
+                                RedactModule(*source_.other, redactor_, source_.redaction, limits));
+      Add(BundlePart::kOther, other.text);
+    }
     if (source_.reduced == nullptr) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule reduced,
                               RedactModule(*source_.reduced, redactor_, source_.redaction, limits));
@@ -238,8 +250,8 @@ class Creation {
   }
 
   Status AddValues(const std::string& saved_inputs) {
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        BundleValues values, CollectValues(report_, source_.request, source_.values, saved_inputs));
+    HLOSCOPE_ASSIGN_OR_RETURN(BundleValues values,
+                              CollectValues(report_, request_, source_.values, saved_inputs));
     for (auto& [part, bytes] : values.parts) Add(part, std::move(bytes));
     for (std::string& note : values.notes) Note(redactor_.Text(WithoutElements(note)));
     return {};
@@ -459,6 +471,7 @@ class Creation {
   }
 
   const BundleSource& source_;
+  RunSpec request_;  // what runs
   Redactor redactor_;
   RunReport report_;
   BundleManifest manifest_;

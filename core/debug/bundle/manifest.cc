@@ -323,6 +323,14 @@ Result<BundleManifest> ManifestFromJson(std::string_view text) {
   return manifest;
 }
 
+Result<BundleManifest> ManifestOf(const dump::BundleFile& bundle) {
+  Result<BundleManifest> manifest = ManifestFromJson(bundle.manifest());
+  if (manifest) return manifest;
+  Error error = manifest.error();
+  error.place.file = bundle.path();
+  return std::unexpected(std::move(error));
+}
+
 bool IsTargetName(std::string_view target) {
   return std::ranges::all_of(target, [](char c) {
     return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '_';

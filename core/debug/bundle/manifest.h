@@ -57,6 +57,9 @@ std::string ManifestJson(const BundleManifest& manifest,
 // Input error: it is no manifest, or a value is not one that the field may have.
 Result<BundleManifest> ManifestFromJson(std::string_view json);
 
+// The same of a bundle, whose name the error has.
+Result<BundleManifest> ManifestOf(const dump::BundleFile& bundle);
+
 // Whether it may be the name of a device or architecture, and is no file.
 bool IsTargetName(std::string_view target);
 

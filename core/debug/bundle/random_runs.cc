@@ -26,6 +26,27 @@ std::string WithoutTypes(std::string_view run) {
   return out;
 }
 
+// The run without what TensorFlow adds to the names of functions and clusters that XLA compiles,
+// as in "inference_f_12__XlaMustCompile_true_config_proto_135…_executor_type_111…_"; of such a name
+// also without the parts that are numbers.
+std::string WithoutAttributes(std::string_view run) {
+  constexpr std::string_view kNames[] = {"XlaMustCompile",      "XlaCompiledKernel",
+                                         "XlaHasReferenceVars", "XlaNumConstantArgs",
+                                         "XlaNumResourceArgs",  "XlaSeparateCompiledGradients"};
+  if (std::ranges::none_of(kNames, [&](auto name) { return run.contains(name); }))
+    return std::string(run);
+  std::string out;
+  for (size_t begin = 0; begin <= run.size();) {
+    const std::string_view part =
+        run.substr(begin, std::min(run.find('_', begin), run.size()) - begin);
+    begin += part.size() + 1;
+    const bool is_number = std::ranges::all_of(part, IsDigit);
+    if (is_number || std::ranges::find(kNames, part) != std::end(kNames)) continue;
+    out += out.empty() ? part : "_" + std::string(part);
+  }
+  return out;
+}
+
 // Changes between digits and letters, but for the x of 16x8.
 size_t ChangesOfKind(std::string_view run) {
   size_t changes = 0;
@@ -56,7 +77,7 @@ std::ptrdiff_t UnnaturalChanges(std::string_view run) {
 // A run of letters and digits that no person wrote: hexadecimal, of all three kinds, or one in
 // which digits are everywhere.
 bool LooksRandom(std::string_view whole) {
-  const std::string plain = WithoutTypes(whole);
+  const std::string plain = WithoutTypes(WithoutAttributes(whole));
   const std::string_view run = plain;
   constexpr size_t kMin = 20, kMinSure = 32, kMax = 256;
   // Every how many characters a short run, and a long one, changes at least.

@@ -26,7 +26,7 @@ Status TakeBundledInputs(const std::string& file, bool says_how, RunSpec& reques
     request.notes.push_back("inputs are the values in the bundle");
     return {};
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(const BundleManifest manifest, ManifestFromJson(bundle->manifest()));
+  HLOSCOPE_ASSIGN_OR_RETURN(const BundleManifest manifest, ManifestOf(*bundle));
   if (manifest.recorded.inputs_generated) {
     if (says_how) return {};
     const InputSpec made = RequestFromUntrusted(manifest.request, request).request.inputs;
@@ -47,9 +47,11 @@ Status TakeRecordedRun(const std::string& file, std::span<const std::string> giv
                        RunSpec& request, const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::OpenIfBundle(file, limits));
   if (!bundle) return {};
-  HLOSCOPE_ASSIGN_OR_RETURN(const BundleManifest manifest, ManifestFromJson(bundle->manifest()));
+  HLOSCOPE_ASSIGN_OR_RETURN(const BundleManifest manifest, ManifestOf(*bundle));
   const auto is_given = [&](std::string_view text) {
-    return std::ranges::find(given, text.substr(0, text.find_first_of(" ="))) != given.end();
+    const std::string name(text.substr(0, text.find_first_of(" =")));
+    return std::ranges::any_of(
+        given, [&](const std::string& one) { return one == name || one == name + "="; });
   };
   RunSpec own = request;
   own.limits = limits;
@@ -67,6 +69,14 @@ Status TakeRecordedRun(const std::string& file, std::span<const std::string> giv
 #include "core/debug/run/run_options.def"
   request.test.xla_flags = taken.request.test.xla_flags;
   request.reference.xla_flags = taken.request.reference.xla_flags;
+  const bool has_other = bundle->Has(BundlePart::kOther) && !bundle->Has(BundlePart::kExpected);
+  if (has_other && request.compare.expect.empty() && request.reference.name.empty()) {
+    return InputError(
+        "the recorded run is compared with other.hlo, which is not run here",
+        fmt::format("`bundle open {} --into DIR`; `run DIR/other.hlo --outputs expected.npz`; then "
+                    "--expect expected.npz",
+                    file));
+  }
   if (bundle->Has(BundlePart::kExpected) && request.compare.expect.empty()) {
     request.compare.expect = {file};
   }

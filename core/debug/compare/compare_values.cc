@@ -213,6 +213,11 @@ ErrorBounds BoundsFor(ElementType type, const BoundsRequest& request) {
   return bounds;
 }
 
+BoundsRequest BoundsOfSingle(const BoundsRequest& request) {
+  const ErrorBounds bounds = BoundsFor(ElementType::kF32, request);
+  return {bounds.absolute, bounds.relative};
+}
+
 uint64_t UlpDistance(ElementType type, const std::byte* a, const std::byte* b) {
   const ElementType part = hlo::RealPart(type);
   const uint64_t first = PairDistance(part, a, b);

@@ -27,6 +27,9 @@ struct BoundsRequest {
 };
 ErrorBounds BoundsFor(hlo::ElementType type, const BoundsRequest& request);
 
+// Those of a value in double precision that was computed in f32 (hlo::SinglePrecision).
+BoundsRequest BoundsOfSingle(const BoundsRequest& request);
+
 struct ElementMismatch {
   std::vector<int64_t> index;
   std::string actual, expected;  // as text

@@ -12,6 +12,7 @@
 
 #include "core/debug/record/python_hook.h"
 #include "core/dump/advice.h"
+#include "core/dump/run_record.h"
 
 namespace hloscope::debug {
 namespace {
@@ -198,10 +199,14 @@ class Planner {
       return InputError(fmt::format("--dump {}: the folder cannot be made: {}", folder,
                                     error ? error.message() : "it is a file"));
     plan_.dump = fs::canonical(folder, error).string();
+    // Modules of each process are numbered from 0.
+    if (fs::exists(plan_.dump + "/" + dump::kRecordFile, error))
+      return InputError(folder + ": holds a recording, whose files this one would overwrite",
+                        "--dump with a new folder");
     if (!fs::is_empty(plan_.dump, error))
       Warn(
-          fmt::format("{} is not empty: modules already in it are counted too; fix: --dump with a "
-                      "new folder",
+          fmt::format("{} is not empty: files of the names that XLA gives are overwritten, and "
+                      "modules already in it are counted too; fix: --dump with a new folder",
                       folder));
     const auto space = fs::space(plan_.dump, error);
     const uintmax_t least = options_.passes || options_.snapshots ? kMinForPasses : kMinSpace;

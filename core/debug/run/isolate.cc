@@ -9,6 +9,7 @@
 #include "core/debug/pieces/pieces.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/analysis/find_instruction.h"
+#include "core/hlo/analysis/single_precision.h"
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/sharding/manual_region.h"
 
@@ -55,6 +56,7 @@ class Isolation::Runner {
  public:
   Runner(const Module& module, IsolateRequest request)
       : module_(module),
+        single_(module),
         request_(std::move(request)),
         first_(module.entry().first_instruction),
         count_(module.entry().instruction_count),
@@ -353,7 +355,10 @@ class Isolation::Runner {
     }
     const auto shapes = module_.shape(job.piece.results[0]).Leaves();
     for (size_t i = 0; i < std::min({job.actual.size(), expected.size(), shapes.size()}); ++i) {
-      LeafComparison leaf = CompareArrays(*job.actual[i], *expected[i], request_.bounds);
+      const bool is_single = single_.Of(job.piece.results[0], i);
+      LeafComparison leaf =
+          CompareArrays(*job.actual[i], *expected[i],
+                        is_single ? BoundsOfSingle(request_.bounds) : request_.bounds);
       leaf.index = shapes[i].first;
       report.outputs.push_back(std::move(leaf));
     }
@@ -490,6 +495,7 @@ class Isolation::Runner {
   }
 
   const Module& module_;
+  const hlo::SinglePrecision single_;
   IsolateRequest request_;
   uint32_t first_, count_;
   std::vector<bool> own_;           // by instruction: inside a manual region

@@ -62,7 +62,7 @@ std::optional<LeafComparison> OutputJudge::FirstDifference(const Leaves& actual,
     if (!actual[i].has_value() || !expected[i].has_value()) continue;
     LeafComparison comparison = spec_.compare.same_bits
                                     ? CompareBits(*actual[i], *expected[i])
-                                    : CompareArrays(*actual[i], *expected[i], spec_.compare.bounds);
+                                    : CompareArrays(*actual[i], *expected[i], BoundsOf(i));
     if (comparison.equal()) continue;
     if (i < shapes.size()) comparison.index = shapes[i].first;
     return comparison;
@@ -99,11 +99,16 @@ std::vector<RunOutput> OutputJudge::OutputsOf(Leaves results, int64_t iteration)
   return outputs;
 }
 
+BoundsRequest OutputJudge::BoundsOf(size_t leaf) const {
+  return single_.Of(module_.entry().root, leaf) ? BoundsOfSingle(spec_.compare.bounds)
+                                                : spec_.compare.bounds;
+}
+
 void OutputJudge::Compare(std::vector<RunOutput>& outputs, size_t leaf, const Literal& expected) {
   RunOutput& output = outputs[leaf];
   LeafComparison comparison = CompareArrays(
       output.value, spec_.inputs.flush_denormals ? analysis::FlushDenormals(expected) : expected,
-      spec_.compare.bounds);
+      BoundsOf(leaf));
   comparison.index = std::move(output.comparison.index);
   output.comparison = std::move(comparison);
   output.compared = true;
@@ -114,7 +119,7 @@ bool OutputJudge::AgreeFlushed(const Leaves& results) const {
   return std::ranges::all_of(differing_, [&](const Differing& one) {
     if (one.leaf >= results.size() || !results[one.leaf].has_value()) return false;
     return CompareArrays(analysis::FlushDenormals(*results[one.leaf]),
-                         analysis::FlushDenormals(one.expected), spec_.compare.bounds)
+                         analysis::FlushDenormals(one.expected), BoundsOf(one.leaf))
         .equal();
   });
 }

@@ -10,6 +10,7 @@
 #include "core/debug/run/run_module.h"
 #include "core/debug/run/run_results.h"
 #include "core/dump/tensors/tensor_values.h"
+#include "core/hlo/analysis/single_precision.h"
 #include "core/replay/device_values.h"
 
 namespace hloscope::debug {
@@ -19,7 +20,7 @@ class OutputJudge {
   // All must outlive it. `report` gets outputs, warnings and the first error of a leaf.
   OutputJudge(const hlo::Module& module, const replay::Placement& placement, const RunSpec& spec,
               RunReport& report)
-      : module_(module), placement_(placement), spec_(spec), report_(report) {}
+      : module_(module), placement_(placement), spec_(spec), report_(report), single_(module) {}
 
   // The leaves of one run, not compared yet.
   std::vector<RunOutput> OutputsOf(Leaves results, int64_t iteration);
@@ -56,6 +57,7 @@ class OutputJudge {
 
  private:
   void Compare(std::vector<RunOutput>& outputs, size_t leaf, const hlo::Literal& expected);
+  BoundsRequest BoundsOf(size_t leaf) const;
   void AddPreciseSide(RunOutput& output, size_t leaf, const std::string& side,
                       const hlo::Literal& value);
 
@@ -63,6 +65,7 @@ class OutputJudge {
   const replay::Placement& placement_;
   const RunSpec& spec_;
   RunReport& report_;
+  hlo::SinglePrecision single_;
   Leaves precise_;
   std::vector<Differing> differing_;
 };

@@ -34,6 +34,20 @@ std::set<std::string> WordsOf(std::string_view text) {
   return words;
 }
 
+// A pattern as a text for people: what it leaves open as dots, its end cut off where it is long.
+std::string WithoutGaps(std::string_view pattern) {
+  constexpr size_t kMax = 160;
+  std::string text;
+  for (size_t k = 0; k < pattern.size() && text.size() < kMax; ++k) {
+    const size_t end = pattern[k] == '{' ? pattern.find('}', k) : pattern.npos;
+    const bool is_gap = end != pattern.npos && pattern[k + 1] != '{';
+    if (is_gap) k = end;
+    if (!is_gap) text += pattern[k] == '\n' ? ' ' : pattern[k];
+    if (is_gap && !text.ends_with("…")) text += "…";
+  }
+  return std::string(Trim(text));
+}
+
 // How much a line looks like one that names an error.
 int Weight(std::string_view line) {
   if (Trim(line).empty() || line.starts_with("  ")) return 0;
@@ -83,7 +97,7 @@ NearestText FindNearestText(std::string_view text) {
     if (count < kMinWords || common < kMinShare * all || common <= most) continue;
     most = common;
     found.kind = ErrorRows()[k].kind;
-    found.known = ErrorRows()[k].text.substr(0, 160);
+    found.known = WithoutGaps(ErrorRows()[k].text);
   }
   return found;
 }

@@ -16,6 +16,7 @@
 #include "core/debug/explain/diverge/plain_run.h"
 #include "core/debug/explain/diverge/value_comparison.h"
 #include "core/debug/run/finding_text.h"
+#include "core/hlo/analysis/single_precision.h"
 
 namespace hloscope::debug {
 
@@ -174,13 +175,17 @@ class PlatformDivergence {
     }
     if (walk_.reached.empty()) return;
     bool optimized_differs = false;
+    const hlo::SinglePrecision single(*optimized_);
+    const BoundsRequest &bounds = request_.compare.bounds, of_single = BoundsOfSingle(bounds);
     const auto &ours = values_->platform_results(), &theirs = values_->reference_results();
     for (size_t d = 0; d < std::min(ours.size(), theirs.size()); ++d) {
       for (size_t i = 0; i < std::min(ours[d].size(), theirs[d].size()); ++i) {
         if (!ours[d][i].has_value() || !theirs[d][i].has_value()) continue;
         if (!ours[d][i]->shape().IsArray()) continue;
         optimized_differs |=
-            !CompareArrays(*ours[d][i], *theirs[d][i], request_.compare.bounds).equal();
+            !CompareArrays(*ours[d][i], *theirs[d][i],
+                           single.Of(optimized_->entry().root, i) ? of_single : bounds)
+                 .equal();
       }
     }
     walk_.passes_differ = !optimized_differs;

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "core/backends/make_platform.h"
 #include "core/debug/explain/diverge/operand_values.h"
 #include "core/debug/run/extract.h"
 #include "core/debug/run/isolate.h"
 #include "core/eval/numbers/precise.h"
+#include "core/hlo/analysis/single_precision.h"
 #include "core/hlo/rewrite/module_copier.h"
-#include "core/backends/make_platform.h"
 #include "core/replay/workers/worker_platform.h"
 
 namespace hloscope::debug {
@@ -148,8 +149,12 @@ Result<KernelCheck> CheckKernel(const Module& module, const ValueKey& key, Value
   HLOSCOPE_ASSIGN_OR_RETURN(
       const std::vector<Literal> expected,
       RunAlone(check.alone, request, request.reference.name, check.arguments, std::move(stop)));
+  const hlo::SinglePrecision single(*check.alone);
   for (size_t i = 0; i < std::min(expected.size(), check.value.size()); ++i) {
-    check.leaves.push_back(CompareArrays(check.value[i], expected[i], request.compare.bounds));
+    const bool is_single = single.Of(check.alone->entry().root, i);
+    check.leaves.push_back(
+        CompareArrays(check.value[i], expected[i],
+                      is_single ? BoundsOfSingle(request.compare.bounds) : request.compare.bounds));
   }
   return check;
 }

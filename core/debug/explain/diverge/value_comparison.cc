@@ -121,8 +121,10 @@ class ValueComparison::ReferenceStream : public ResultLists {
       ++owner_.same_bits_;
       return;
     }
+    const bool is_single = owner_.single_.Of(key.instruction, static_cast<size_t>(key.leaf));
+    const BoundsRequest bounds = is_single ? BoundsOfSingle(owner_.bounds_) : owner_.bounds_;
     owner_.differences_.insert_or_assign(
-        point, ValueDifference{key, CompareArrays(literal, expected, owner_.bounds_)});
+        point, ValueDifference{key, CompareArrays(literal, expected, bounds)});
   }
 
   ValueComparison& owner_;
@@ -133,6 +135,7 @@ ValueComparison::ValueComparison(const Module& module, CaptureSession& platform,
                                  CaptureSession& reference, const BoundsRequest& bounds,
                                  int64_t keep_bytes)
     : module_(module),
+      single_(module),
       platform_(platform),
       reference_(reference),
       bounds_(bounds),

@@ -15,6 +15,7 @@
 #include "core/debug/explain/diverge/value_walk.h"
 #include "core/debug/run/run_module.h"
 #include "core/debug/run/run_results.h"
+#include "core/hlo/analysis/single_precision.h"
 
 namespace hloscope::debug {
 
@@ -65,6 +66,7 @@ class ValueComparison {
   bool DoneBefore(const std::set<ProgramPoint>& pending) const;
 
   const hlo::Module& module_;
+  hlo::SinglePrecision single_;
   CaptureSession &platform_, &reference_;
   const BoundsRequest& bounds_;
   int64_t keep_bytes_;

@@ -117,6 +117,31 @@ std::string FailureSentence(const DivergeVerdict& verdict) {
                      error);
 }
 
+// Of two modules whose results agree.
+std::string ModulesSentence(const DivergeVerdict& verdict) {
+  const OperationChanges& operations = *verdict.operations;
+  std::string out = "the results are equal on these inputs";
+  if (verdict.worst) {
+    out = fmt::format("the values agree within the bounds{}: {}",
+                      verdict.bounds.empty() ? "" : " (" + verdict.bounds + ")",
+                      ErrorPhrase(*verdict.worst));
+  }
+  if (verdict.place) {
+    return out + fmt::format("; the operations differ at {}: {}", PlacePhrase(*verdict.place),
+                             verdict.edit.what);
+  }
+  if (!operations.any()) return out + "; the operations are the same";
+  std::string counts;
+  const auto count = [&](int64_t n, std::string_view what) {
+    if (n > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, what);
+  };
+  count(operations.changed, "changed");
+  count(operations.removed, "removed");
+  count(operations.added, "added");
+  return out + fmt::format("; the operations differ{}: first {}",
+                           counts.empty() ? "" : " (" + counts + ")", operations.texts.front());
+}
+
 // What holds, and no more: values were compared on one set of inputs.
 std::string EqualSentence(const DivergeVerdict& verdict) {
   if (verdict.stages > 0) {
@@ -140,13 +165,8 @@ std::string EqualSentence(const DivergeVerdict& verdict) {
     }
     return out + partly;
   }
-  if (!verdict.worst) return "both agree within the bounds";
-  std::string out = "the values agree within the bounds: " + ErrorPhrase(*verdict.worst);
-  if (verdict.place) {
-    out += fmt::format("; the operations differ at {}: {}", PlacePhrase(*verdict.place),
-                       verdict.edit.what);
-  }
-  return out;
+  if (verdict.operations) return ModulesSentence(verdict);
+  return "both agree within the bounds";
 }
 
 }  // namespace

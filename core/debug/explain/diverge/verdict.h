@@ -67,6 +67,13 @@ struct DivergeFinding {
   int64_t mismatched = -1;            // elements that differ without it; -1: not known
 };
 
+// How the operations of two modules differ whose results agree.
+struct OperationChanges {
+  int64_t changed = 0, added = 0, removed = 0;
+  std::vector<std::string> texts;  // "m in e: operand 0: x became y", those that are added last
+  bool any() const { return !texts.empty(); }
+};
+
 struct DivergeVerdict {
   RunStatus status = RunStatus::kError;  // never kRan
   std::string platform, reference;
@@ -88,6 +95,9 @@ struct DivergeVerdict {
   // What differs, each with its own place and cure; of one reason the fields above say it.
   std::vector<DivergeFinding> findings;
   std::string first_bad;  // of several versions; empty: none or not asked
+
+  std::optional<OperationChanges> operations;  // of two modules that agree
+  std::string bounds;                          // of the results' types, in words; empty: not told
 
   std::optional<ValueWalk> walk;         // of two platforms
   std::optional<KernelFinding> finding;  // of kernels on a simulated GPU

@@ -230,6 +230,12 @@ std::string VerdictJson(const std::vector<std::string>& files, const DivergeVerd
   json.EndArray().Field("stages", verdict.stages).Field("evaluated", verdict.evaluated);
   json.Field("to_compare", verdict.to_compare).Field("compared", verdict.compared);
   WriteTexts(json, "stepped_over", verdict.stepped_over);
+  if (verdict.operations) {
+    json.Key("operations").BeginObject().Field("changed", verdict.operations->changed);
+    json.Field("removed", verdict.operations->removed).Field("added", verdict.operations->added);
+    WriteTexts(json, "differences", verdict.operations->texts);
+    json.EndObject();
+  }
   if (verdict.walk) WriteWalkJson(json.Key("walk"), *verdict.walk);
   if (verdict.finding) WriteFinding(json.Key("kernels"), *verdict.finding);
   if (verdict.worst) {

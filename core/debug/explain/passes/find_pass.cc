@@ -14,6 +14,7 @@
 #include "core/base/counted.h"
 #include "core/debug/explain/passes/find_edit.h"
 #include "core/debug/explain/passes/meaning.h"
+#include "core/debug/explain/passes/operation_changes.h"
 #include "core/debug/explain/passes/other_operation.h"
 #include "core/eval/numbers/precise.h"
 #include "core/hlo/analysis/summary.h"
@@ -340,6 +341,7 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
   if (!meant) return RefusedVerdict(meant.error());
   DivergeVerdict verdict;
   verdict.status = RunStatus::kEqual;
+  verdict.bounds = BoundsPhrase(*results, values.request().compare.bounds);
   verdict.warnings = PrecisionAttributeChanges(*first, *second);
   const auto change = ChangeOfMeaning(values, second, *meant, first, *results);
   if (change) {
@@ -351,6 +353,8 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
   if (!change || change->excuse) {
     if (auto other = FindOtherOperation(values, second, *meant, first, *results, align, stop)) {
       verdict.cause.reset();
+      if (verdict.status == RunStatus::kEqual)
+        verdict.operations = OperationsThatDiffer(*first, *second);
       verdict.worst = other->worst;
       verdict.place = std::move(other->edit.place);
       verdict.edit = std::move(other->edit.backwards);
@@ -359,6 +363,8 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
     }
   }
   if (!change) {
+    verdict.operations = OperationsThatDiffer(*first, *second);
+    verdict.worst = WorstDifference(*results, *meant, {0, 0});
     if (const auto bits = ChangeOfRounding(values, second, *meant, first, *results)) {
       verdict.warnings.push_back("within the bounds, but no rounding alone: " + ErrorPhrase(*bits));
     }
