@@ -115,6 +115,10 @@ class ExplainCommand : public Command {
                        const Context& context) {
     std::string text =
         "no error text that hloscope knows (with the whole traceback or log it may find more)";
+    if (nearest.line.empty() && nearest.informational > 0)
+      text =
+          FormatText("no line of it is an error ({})",
+                     Counted(nearest.informational, "informational line", "informational lines"));
     if (!nearest.line.empty())
       text += FormatText("; read: line {}, {}", nearest.at_line, nearest.line);
     if (!nearest.known.empty())

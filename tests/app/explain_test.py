@@ -85,6 +85,19 @@ class Explain(unittest.TestCase):
         err = run('explain', '-', text='ValueError: Length of slice indices is no match of the number of operand dimensions\n')[2]
         self.assertIn('another one: Length of slice indices must match number of operand dimensions (… vs (…)) (shape_mismatch)', err)
 
+    def test_informational_logs_have_no_error(self):
+        log = ('WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n'
+               'I0000 00:00:1700000000.1 7 port.cc:153] oneDNN custom operations are on. You may see slightly different numerical results\n'
+               '2024-07-17 08:35:45.348873: I tensorflow/core/platform/cpu_feature_guard.cc:210] This binary is optimized to use available CPU instructions\n'
+               'To enable the following instructions: AVX2 FMA, in other operations, rebuild TensorFlow with the appropriate compiler flags.\n')
+        status, out, err = run('explain', '--json', '-', text=log)
+        answer = objects(out)[0]
+        self.assertEqual((status, answer['error']), (1, 'no line of it is an error (2 informational lines)'))
+        self.assertEqual((answer['read'], answer['nearest_kind'], answer['nearest_text']), ('', '', ''))
+        # An unknown line among them is still what was read.
+        answer = objects(run('explain', '--json', '-', text=log + 'the carburettor is stuck\n')[1])[0]
+        self.assertEqual(answer['read'], 'the carburettor is stuck')
+
     def test_graphs_of_pytorch_xla(self):
         def block(kind, cause, graph, inputs, frames, name='Inputs'):
             rows = [f'{kind} Cause', f'  {cause}', 'Graph Info: ', f'  Graph Hash: {graph}', f'  Number of Graph {name}: {inputs}',

@@ -11,6 +11,7 @@
 #include "core/dump/errors/error_table.h"
 #include "core/dump/errors/evidence.h"
 #include "core/dump/errors/front_end.h"
+#include "core/dump/errors/log_line.h"
 #include "core/dump/errors/traceback.h"
 #include "core/dump/readers/line_reader.h"
 #include "core/dump/tensorflow/marking.h"
@@ -52,26 +53,6 @@ constexpr std::string_view kWarnings[] = {"no_driver",
 template <size_t kCount>
 bool IsOneOf(std::string_view kind, const std::string_view (&kinds)[kCount]) {
   return std::ranges::find(kinds, kind) != std::end(kinds);
-}
-
-// The level of a line of a log: 'I', 'W', 'E' or 'F'; 0 where it is not of one. "I0000 00:00:17…",
-// "2024-02-11 15:48:49.130458: I external/…", "INFO:jax._src…".
-char LevelOf(std::string_view line) {
-  line = TrimStart(line);
-  constexpr std::string_view kLevels = "IWEF";
-  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (line.size() > 5 && kLevels.contains(line[0]) && line[5] == ' ' &&
-      std::ranges::all_of(line.substr(1, 4), is_digit))
-    return line[0];
-  if (line.size() > 30 && is_digit(line[0]) && line[4] == '-') {
-    const size_t at = line.find(": ");
-    if (at != std::string_view::npos && at < 40 && at + 3 < line.size() && line[at + 3] == ' ' &&
-        kLevels.contains(line[at + 2]))
-      return line[at + 2];
-  }
-  if (line.starts_with("INFO:") || line.starts_with("DEBUG:")) return 'I';
-  if (line.starts_with("WARNING:")) return 'W';
-  return 0;
 }
 
 Severity SeverityOf(std::string_view kind, char level, std::string_view reason) {
@@ -127,6 +108,12 @@ void ExplainOperation(ExplainedError& error, std::string_view next) {
   if (why == OutsideReason::kNoKernel || why == OutsideReason::kDynamicShape ||
       why == OutsideReason::kUniqueSize)
     error.reason = fmt::format("XLA has no kernel for {}", error.op);
+  if (there && !types) {  // in the versions that the tables are of
+    error.reason =
+        fmt::format("XLA of this TensorFlow has no kernel of {} for these types", error.op);
+    error.fix =
+        "cast to a type that the kernel takes, or update TensorFlow: newer ones have a kernel";
+  }
   if (why != OutsideReason::kElementType && why != OutsideReason::kPython)
     error.fix = fmt::format("keep {} outside the function with jit_compile=True{}", error.op,
                             why == OutsideReason::kNoKernel ? ", or replace it" : "");
@@ -159,7 +146,7 @@ class Explainer {
   Explainer(std::string_view text, size_t most) : text_(text), most_(most) {
     LineReader reader(text);
     std::string_view line;
-    while (reader.Next(line)) lines_.push_back(line);
+    while (reader.Next(line)) lines_.push_back(WithoutLogPrefix(line));
   }
 
   std::vector<ExplainedError> Run(int64_t* left_out) {
@@ -316,7 +303,8 @@ class Explainer {
   void DropVague() {
     std::set<std::string> placed;
     for (const ExplainedError& error : errors_) {
-      if (!error.file.empty() || !error.node.empty()) placed.insert(error.kind);
+      if (!error.file.empty() || !error.node.empty() || !error.op.empty())
+        placed.insert(error.kind);
     }
     std::vector<ExplainedError> kept;
     for (size_t k = 0; k < errors_.size(); ++k) {

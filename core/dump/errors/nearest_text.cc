@@ -8,6 +8,7 @@
 
 #include "core/base/strings.h"
 #include "core/dump/errors/error_table.h"
+#include "core/dump/errors/log_line.h"
 #include "core/dump/readers/line_reader.h"
 
 namespace hloscope::dump {
@@ -48,9 +49,15 @@ std::string WithoutGaps(std::string_view pattern) {
   return std::string(Trim(text));
 }
 
+// Of level I, or one that TensorFlow and absl write with those.
+bool IsInformational(std::string_view line) {
+  return LevelOf(line) == 'I' || line.contains("All log messages before absl::InitializeLog()") ||
+         line.starts_with("To enable the following instructions:");
+}
+
 // How much a line looks like one that names an error.
 int Weight(std::string_view line) {
-  if (Trim(line).empty() || line.starts_with("  ")) return 0;
+  if (Trim(line).empty() || line.starts_with("  ") || IsInformational(line)) return 0;
   const size_t colon = line.find("Error: ");
   if (colon != line.npos || line.contains("ERROR:") || line.contains("Exception")) return 3;
   for (std::string_view mark : {"rror", "FATAL", "Fatal", "Check failed", "Abort", "failed"}) {
@@ -66,6 +73,7 @@ NearestText FindNearestText(std::string_view text) {
   LineReader reader(text);
   int best = 0;
   for (std::string_view line; reader.Next(line);) {
+    found.informational += LevelOf(line) == 'I';
     // Of several the last: Python and compilers name the error behind its traceback.
     const int weight = Weight(line);
     if (weight == 0 || weight < best) continue;
@@ -73,6 +81,7 @@ NearestText FindNearestText(std::string_view text) {
     found.line = Trim(line).substr(0, 300);
     found.at_line = reader.number();
   }
+  if (found.line.empty()) return found;
   std::vector<std::set<std::string>> rows;
   std::map<std::string, double, std::less<>> weights;
   for (const ErrorRow& row : ErrorRows()) {

@@ -8,9 +8,10 @@
 namespace hloscope::dump {
 
 struct NearestText {
-  std::string line;         // that looks most like an error; empty: the text has no line
-  int32_t at_line = 0;      // from 1
-  std::string kind, known;  // of the table; empty: none is near
+  std::string line;           // that looks most like an error; empty: the text has none
+  int32_t at_line = 0;        // from 1
+  std::string kind, known;    // of the table; empty: none is near
+  int64_t informational = 0;  // lines of level I
 };
 NearestText FindNearestText(std::string_view text);
 
