@@ -28,11 +28,12 @@ TYPES = [
 
 _NAME = r"[A-Za-z_](?:[\w.$]|-(?!>))*"
 
-# (regular expression, token of Pygments, scope of TextMate), the first that matches. None of them matches across lines.
+# (regular expression, token of Pygments, scope of TextMate), the first that matches. Only strings may go on over lines; TextMate, which reads a
+# line at a time, has a rule of its own for them (make_grammar.py).
 RULES = [
     (r"//.*", Comment.Single, "comment.line.double-slash"),
     (r"/\*.*?\*/", Comment.Multiline, "comment.block"),
-    (r'"(?:[^"\\\n]|\\.)*"', String.Double, "string.quoted.double"),
+    (r'"(?:[^"\\]|\\.|\\\n)*"', String.Double, "string.quoted.double"),
     (r"'(?:[^'\\\n]|\\.)*'", String.Single, "string.quoted.single"),
     (r"\b(?:HloModule|ENTRY|ROOT|FileNames|FunctionNames|FileLocations|StackFrames)\b(?![\w.=-])", Keyword, "keyword.control"),
     (rf"\b(?:{'|'.join(sorted(TYPES, reverse=True))})(?=\[)", Keyword.Type, "storage.type"),

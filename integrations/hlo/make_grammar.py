@@ -31,6 +31,12 @@ def lexer_text(program):
     return text
 
 
+def pattern_of(regex, scope):
+    if scope == "string.quoted.double":  # over lines
+        return {"begin": '"', "end": '"', "name": f"{scope}.hlo", "patterns": [{"match": r"\\.", "name": "constant.character.escape.hlo"}]}
+    return {"match": regex, "name": f"{scope}.hlo"}
+
+
 def grammar_text(lexer):
     spec = importlib.util.spec_from_loader("lexer", loader=None)
     module = importlib.util.module_from_spec(spec)
@@ -40,7 +46,7 @@ def grammar_text(lexer):
         "name": "HLO",
         "scopeName": "source.hlo",
         "fileTypes": ["hlo"],
-        "patterns": [{"match": pattern, "name": f"{scope}.hlo"} for pattern, _, scope in module.RULES],
+        "patterns": [pattern_of(regex, scope) for regex, _, scope in module.RULES],
     }
     return json.dumps(grammar, indent=2) + "\n"
 
