@@ -12,6 +12,6 @@ function(hloscope_portable)
   foreach(name ${ARGN})
     target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/old_glibc.c)
     target_link_options(${name} PRIVATE -B${HLOSCOPE_PORTABLE} -L${HLOSCOPE_PORTABLE} -static-libstdc++ -static-libgcc
-      -Wl,--as-needed -Wl,-rpath,$ORIGIN)
+      -Wl,--as-needed)
   endforeach()
 endfunction()

@@ -306,7 +306,7 @@ class RunCommand : public Command {
     const int status = app::ExitStatusOf(report);
     std::string line;
     if (!context.json && !is_silent_) PrintOut(RunReportText(file, report));
-    if (context.json && !is_silent_) line = RunReportJson(file, report);
+    if (context.json && !is_silent_) line = RunReportJson(file, report, print_literals_);
     if (const auto error = RunReportError(file, report)) PrintError(*error);
     if (print_literals_ && !context.json && !is_silent_) PrintLiterals(report);
     int made = kGood;

@@ -8,6 +8,7 @@
 #include "app/dump_place.h"
 #include "app/name_hint.h"
 #include "app/reports/code_lines_report.h"
+#include "app/reports/kernel_report.h"
 #include "core/analysis/align/fusion_facts.h"
 #include "core/analysis/align/provenance.h"
 #include "core/analysis/place/placement.h"
@@ -289,6 +290,7 @@ class SelectionWriter {
       json.BeginObject().Field("name", kernel.name);
       WriteRange("ptx", kernel.ptx, json);
       WriteRange("llvm", kernel.llvm, json);
+      WriteLaunch(kernel, json);
       WriteCodeLines(model, LinesOf(kernel, facts), json);
       json.EndObject();
     }

@@ -1,11 +1,13 @@
 // A dump as one JSON object.
 #include "app/reports/dump_report.h"
 #include "app/reports/error_report.h"
+#include "app/reports/kernel_report.h"
 #include "app/reports/recompilation_report.h"
 #include "core/base/checked.h"
 #include "core/base/json.h"
 #include "core/dump/logged_errors.h"
 #include "core/dump/processes.h"
+#include "profiler/device_facts.h"
 
 namespace hloscope::app {
 namespace {
@@ -53,35 +55,6 @@ class PartWriter {
     json_.Value(range.first_line).Value(range.last_line).EndArray();
   }
 
-  template <typename T>
-  void Optional(std::string_view key, const std::optional<T>& value) {
-    if (value) json_.Field(key, *value);
-  }
-
-  void Extent(std::string_view key, const std::optional<dump::Extent3>& extent) {
-    json_.Key(key);
-    if (!extent) {
-      json_.Null();
-      return;
-    }
-    json_.BeginArray();
-    for (int64_t n : *extent) json_.Value(n);
-    json_.EndArray();
-  }
-
-  void Launch(const dump::LaunchDimensions& launch) {
-    json_.Key("launch");
-    if (!launch.known()) {
-      json_.Null();
-      return;
-    }
-    json_.BeginObject();
-    Extent("blocks", launch.blocks);
-    Extent("threads", launch.threads);
-    if (launch.cluster) Extent("cluster", launch.cluster);
-    json_.EndObject();
-  }
-
   void OrNull(std::string_view key, std::string_view text) {
     json_.Key(key);
     text.empty() ? json_.Null() : json_.Value(text);
@@ -97,7 +70,14 @@ class PartWriter {
     const int32_t program = model_.FindFile(static_cast<int32_t>(m), dump::FileRole::kStableHlo);
     OrNull("program", program < 0 ? "" : model_.files()[static_cast<size_t>(program)].path);
     json_.Field("framework", entry.framework).Field("device", entry.device);
-    json_.Field("target", entry.target).Field("folder", entry.folder);
+    json_.Field("target", entry.target);
+    OrNull("device_name", DeviceName());
+    const hlo::Module* compiled = report_.compiled[m].get();
+    if (compiled != nullptr) {
+      json_.Field("num_partitions", compiled->header().num_partitions);
+      json_.Field("replica_count", compiled->header().replica_count);
+    }
+    json_.Field("folder", entry.folder);
     json_.Field("timestamp", entry.timestamp).Field("mixed", entry.is_mixed);
     json_.Key("earlier_files").BeginArray();
     for (const int32_t k : entry.earlier_files)
@@ -116,7 +96,6 @@ class PartWriter {
     for (const auto& [target, count] : module.custom_calls) json_.Field(target, count);
     json_.EndObject().Key("source_files").BeginArray();
     for (const std::string& file : module.source_files) json_.Value(file);
-    const hlo::Module* compiled = report_.compiled[m].get();
     json_.EndArray().Key("overview");
     if (compiled == nullptr || !report_.overviews[m].compiled) {
       json_.Null();
@@ -130,6 +109,14 @@ class PartWriter {
       analysis::WritePlacement(*compiled, report_.placements[m], json_);
     }
     json_.EndObject();
+  }
+
+  // As its own description says it.
+  std::string DeviceName() const {
+    const int32_t file = model_.FindFile(static_cast<int32_t>(module_), dump::FileRole::kGpuTarget);
+    if (file < 0) return {};
+    const auto text = model_.OpenFile(file);
+    return text ? profiler::FactsFromTarget(text->bytes()).name : std::string();
   }
 
   void WriteTransfer(const analysis::Transfer& transfer, JsonWriter& json) const {
@@ -190,12 +177,7 @@ class PartWriter {
     if (kernel.triton.found()) File("triton", kernel.triton.file);
     if (kernel.mlir.found()) File("mlir", kernel.mlir.file);
     if (kernel.object.found()) File("object", kernel.object.file);
-    Launch(kernel.launch);
-    if (!kernel.launch_source.empty()) json_.Field("launch_source", kernel.launch_source);
-    Optional("max_threads", kernel.max_threads);
-    Optional("registers", kernel.registers);
-    Optional("shared_bytes", kernel.shared_bytes);
-    Optional("local_bytes", kernel.local_bytes);
+    WriteLaunch(kernel, json_);
     json_.EndObject();
   }
 
@@ -213,6 +195,11 @@ class PartWriter {
     json_.Field("buffers", known ? buffers.allocations.size() : 0);
     json_.Key("peak_bytes");
     known ? json_.Value(buffers.total_bytes) : json_.Null();
+    if (buffers.has_values()) {
+      json_.Field("parameter_bytes", buffers.parameter_bytes);
+      json_.Field("constant_bytes", buffers.constant_bytes);
+      json_.Field("temporary_bytes", buffers.temporary_bytes);
+    }
     json_.Key("live_peak_bytes");
     buffers.live_peak_bytes >= 0 ? json_.Value(buffers.live_peak_bytes) : json_.Null();
     json_.Key("peak_values").BeginArray();

@@ -16,6 +16,7 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/debug/run/finding_text.h"
+#include "core/hlo/text/value_text.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::app {
@@ -240,6 +241,31 @@ std::string HeadText(const std::string& file, const RunReport& report) {
   return out + '\n';
 }
 
+// The field `values`: the elements in row-major order, as HLO text has them; or, of a tuple,
+// `elements`.
+void WriteValues(JsonWriter& json, const hlo::Literal& value) {
+  if (value.shape().IsTuple()) {
+    json.Key("elements").BeginArray();
+    for (const hlo::Literal& element : value.elements()) {
+      json.BeginObject().Field("shape", hlo::ToString(element.shape(), false));
+      WriteValues(json, element);
+      json.EndObject();
+    }
+    json.EndArray();
+    return;
+  }
+  if (!value.shape().IsArray()) return;
+  const hlo::Literal live = value.Live();
+  json.Key("values").BeginArray();
+  std::string text;
+  for (int64_t i = 0; i < live.shape().ElementCount().value_or(0); ++i) {
+    text.clear();
+    hlo::AppendElement(text, live, i);
+    json.Value(text);
+  }
+  json.EndArray();
+}
+
 // "equal: loaded in 0.5 ms, compiled in 20.1 ms, ran in 0.03 ms (fastest of 5)".
 std::string TimingText(const RunReport& report) {
   const std::vector<double>& runs = report.timing.run_us;
@@ -253,7 +279,7 @@ std::string TimingText(const RunReport& report) {
 
 }  // namespace
 
-std::string RunReportJson(const std::string& file, const RunReport& report) {
+std::string RunReportJson(const std::string& file, const RunReport& report, bool with_values) {
   std::string out;
   JsonWriter json(out);
   json.BeginObject().Field("module", file).Field("platform", report.platform).Key("reference");
@@ -264,10 +290,20 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   json.Field("iterations", report.iterations_ran);
   if (report.against_recorded) json.Field("expected", "recorded");
   WriteBounds(json, report);
+  if (with_values) {
+    json.Key("inputs").BeginArray();
+    for (const hlo::Literal& value : report.arguments) {
+      json.BeginObject().Field("shape", hlo::ToString(value.shape(), false));
+      WriteValues(json, value);
+      json.EndObject();
+    }
+    json.EndArray();
+  }
   json.Key("outputs").BeginArray();
   for (const RunOutput& output : report.outputs) {
     json.BeginObject();
     WriteLeafJson(json, output.comparison, output.compared);
+    if (with_values && !output.missing) WriteValues(json, output.value);
     if (output.iteration != 0) json.Field("iteration", output.iteration);
     if (!output.precise.empty()) WritePrecise(json, output.precise);
     if (output.missing) json.Field("error", output.missing->ToString());

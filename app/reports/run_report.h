@@ -10,8 +10,10 @@
 
 namespace hloscope::app {
 
-// One compact object and a line break; `file` as given on the command line.
-std::string RunReportJson(const std::string& file, const debug::RunReport& report);
+// One compact object and a line break; `file` as given on the command line. With values: those of
+// `inputs` and `outputs`.
+std::string RunReportJson(const std::string& file, const debug::RunReport& report,
+                          bool with_values = false);
 // For a person: a line for each result and the verdict; the error comes apart.
 std::string RunReportText(const std::string& file, const debug::RunReport& report);
 // Its error, which names at least `file`.

@@ -23,8 +23,10 @@ from hloscope._mcp_answers import shortened
 from hloscope._program import environment, program
 
 PROTOCOLS = ("2025-06-18", "2025-03-26", "2024-11-05")
-READING = ("info", "find", "show", "verify", "compare", "explain", "ops", "limits", "doctor")
+READING = ("info", "find", "show", "why", "lint", "verify", "compare", "explain", "ops", "limits", "doctor")
 RUNNING = ("run", "diverge", "reduce", "extract", "convert", "compile", "profile", "bundle", "hunt", "bench")
+# Start any program, a window or this server, or are for people at a terminal.
+NEVER = ("record", "open", "mcp", "skill", "help", "completions", "man")
 # Options that start other programs, of commands that only read; and what has no meaning for a caller of tools.
 STARTS = {"sass", "python"}
 HIDDEN = {"json", "no_cache", "jobs"}

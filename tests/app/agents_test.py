@@ -203,7 +203,7 @@ class Mcp(FolderTest):
     def test_reads_a_dump_and_forgets_it_at_the_end(self):
         server = self.start()
         tools = {tool['name']: tool for tool in server.ask('tools/list')['result']['tools']}
-        self.assertEqual(set(tools), {'info', 'find', 'show', 'verify', 'compare', 'explain', 'ops', 'limits', 'doctor'})
+        self.assertEqual(set(tools), {'info', 'find', 'show', 'why', 'lint', 'verify', 'compare', 'explain', 'ops', 'limits', 'doctor'})
         self.assertNotIn('sass', tools['info']['inputSchema']['properties'])
         first = server.call('info', paths=[MLP])['result']
         self.assertFalse(first['isError'])
@@ -215,6 +215,12 @@ class Mcp(FolderTest):
         self.assertEqual(server.close(), 0)
         self.assertEqual(os.listdir(server.temporary), [])
         self.assertEqual((os.listdir(server.work), os.listdir(server.home)), ([], []))
+
+    def test_every_command_is_offered_or_left_out_on_purpose(self):
+        sys.path.insert(0, os.path.dirname(PACKAGE))
+        from hloscope import mcp
+        known = [*mcp.READING, *mcp.RUNNING, *mcp.NEVER]
+        self.assertEqual(sorted(known), sorted(row['command'] for row in objects('help', '--json')))
 
     def test_what_runs_needs_the_switch(self):
         module = self.path('m.hlo', MODULE)
@@ -248,8 +254,10 @@ class Mcp(FolderTest):
         self.assertRegex(text, r'\d+ lines left out')
         text = server.call('show', module=os.path.join(MLP, 'module_0000.jit_mlp_train_step.before_optimizations.txt'), format='hlo')['result']['content'][0]['text']
         self.assertLessEqual(len(text.encode()), 2000)
-        text = server.call('info', paths=[MLP])['result']['content'][0]['text']
-        self.assertLessEqual(len(text.encode()), 2000)
+        server.close()
+        server = self.start('--max-answer', '8000')
+        text = server.call('info', paths=[os.path.join(SAMPLES, 'attention_block_h100')])['result']['content'][0]['text']
+        self.assertLessEqual(len(text.encode()), 8000)
         self.assertIn('not_shown', text)
         server.close()
 

@@ -248,6 +248,7 @@ class JsonKeys(FolderTest):
         write_npz(expected, {'out0': ('<f4', (), b'\0\0\xc0\x7f')})
         self.case('run: values differ', 'run', self.module, '--expect', expected, status=1)
         self.case('run --find', 'run', self.path('nan.hlo', NAN), '--find', 'nan')
+        self.case('run --print_literals', 'run', self.module, '--print_literals', status=0)
         self.case('run: unsupported', 'run', self.path('u.hlo', UNSUPPORTED), status=3)
         self.case('run: absent', 'run', self.path('absent.hlo'), status=2)
         self.case('run --fallback', 'run', self.path('h.hlo', FALLBACK), '--platform', 'gpu-sim', '--fallback', 'cpu')

@@ -50,6 +50,8 @@ class WheelTest(unittest.TestCase):
                 self.assertTrue(versions)
                 self.assertLessEqual(max(versions)[:2], NEWEST)
                 self.assertNotRegex(text, 'GLIBCXX|CXXABI|GCC_|GLIBC_ABI')
+                # A relative one would load libraries from the working folder.
+                self.assertNotRegex(run('readelf', '-d', file).stdout, r'R(UN)?PATH')
                 needed = re.findall(r'NEEDED.*\[(.*?)\]', run('readelf', '-d', file).stdout)
                 self.assertLessEqual(set(needed), {'libc.so.6', 'libm.so.6', 'libdl.so.2', 'libpthread.so.0', 'librt.so.1', 'ld-linux-x86-64.so.2'})
 
