@@ -205,6 +205,8 @@ class Record(RecordTest):
         self.record('--dump', 'e', command=[sys.executable, script, '-p', 'hunter4', '-p', '8080', '-p', 'float32'])
         command = json.loads(self.read('e/hloscope-record.json'))['command']
         self.assertEqual(command[-6:], ['-p', '<token1>', '-p', '8080', '-p', 'float32'])
+        self.record('--dump', 'd2', command=[sys.executable, self.path('program.py'), '-phunter5', '-p8080', '-pfloat32', '-printing'])
+        self.assertEqual(json.loads(self.read('d2/hloscope-record.json'))['command'][-4:], ['-p<token1>', '-p8080', '-pfloat32', '-printing'])
         self.assertIn('--xla_mine=1', record['environment']['XLA_FLAGS'])
 
 

@@ -152,7 +152,8 @@ RedactionHit FindOption(std::string_view text, size_t at) {
   const size_t length = RunLength(text, at + dashes, IsNameCharacter);
   const std::string_view name = text.substr(at + dashes, length);
   const size_t end = at + dashes + length;
-  if (dashes == 1 && name.starts_with('p') && LooksLikeKey(name.substr(1))) {
+  const bool is_glued = dashes == 1 && name.starts_with('p');
+  if (is_glued && (LooksLikeKey(name.substr(1)) || LooksLikePassword(name.substr(1)))) {
     const size_t value = RunLength(text, at + 2, [](char c) { return !EndsValue(c); });
     return HitAt(text, at + 2, value);
   }
