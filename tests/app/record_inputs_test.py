@@ -23,6 +23,28 @@ def module(name, parameters, root='tanh(p0)', shape=None):
     return f'HloModule {name}\nENTRY main {{\n' + '\n'.join(lines) + f'\n  ROOT r = {shape or parameters[0]} {root}\n}}\n'
 
 
+def fields(data):
+    """Of a message in protobuf's wire format: values by number, numbers and bytes."""
+    found, at = {}, 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (data[at] & 127) << shift
+            shift, at = shift + 7, at + 1
+            if data[at - 1] < 128:
+                return value
+
+    while at < len(data):
+        key = varint()
+        value = varint()
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+        found.setdefault(key >> 3, []).append(value)
+    return found
+
+
 class RecordInputs(RecordTest):
     def setUp(self):
         super().setUp()
@@ -141,6 +163,7 @@ class RecordInputs(RecordTest):
         with zipfile.ZipFile(self.path('b.hlob')) as bundle:
             self.assertIn('inputs.npz', bundle.namelist())
             self.assertFalse(json.loads(bundle.read('manifest.json'))['recorded']['inputs_made_up'])
+            self.check_literals(bundle.read('inputs.literals.pb'), [-1, 1])
         check = subprocess.run([HLOSCOPE, 'bundle', 'check', 'b.hlob', '--json'], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(json.loads(check.stdout)['status'], 'reproduced', check.stdout)
         # What the user asks for comes before them.
@@ -150,8 +173,20 @@ class RecordInputs(RecordTest):
         info = json.loads(subprocess.run([HLOSCOPE, 'info', 'd', '--json'], cwd=self.folder, capture_output=True, text=True, check=True).stdout)
         self.assertNotIn('snapshots', json.dumps(info['missing'] if 'missing' in info else info))
 
+    def check_literals(self, data, values):
+        """RunHloModuleLiterals with one argument f32[N], by the numbers of its fields in XLA's run_hlo_module.proto and xla_data.proto."""
+        iterations, arguments, shape, f32s, element_type, dimensions, f32 = 1, 2, 1, 8, 2, 3, 11
+        self.assertEqual(list(fields(data)), [iterations])
+        [iteration] = fields(data)[iterations]
+        self.assertEqual(list(fields(iteration)), [arguments])
+        [literal] = fields(iteration)[arguments]
+        [of] = fields(literal)[shape]
+        self.assertEqual(fields(of)[element_type], [f32])
+        self.assertEqual(fields(of)[dimensions], [bytes([len(values)])])
+        self.assertEqual(fields(literal)[f32s], [array.array('f', values).tobytes()])
+
     def test_versions(self):
-        """Of the framework and of the XLA in it."""
+        """Of the framework and of the XLA in it: in the record and in the bundle's report."""
         self.install('jax', '0.10.2')
         self.install('jaxlib', '0.10.2')
         self.path('site/jaxlib/version.py', '_git_hash = "990e6a0b8413"\n')
@@ -160,6 +195,13 @@ class RecordInputs(RecordTest):
         self.recorded(more='import jax\n')
         with open(self.path('d/hloscope-record.json'), encoding='utf-8') as file:
             self.assertEqual(json.load(file)['xla'], {'jaxlib_commit': '990e6a0b8413', 'xla_client': '467'})
+        subprocess.run([HLOSCOPE, 'bundle', 'create', 'd', '-o', 'b.hlob'], cwd=self.folder, capture_output=True, text=True, check=True)
+        with zipfile.ZipFile(self.path('b.hlob')) as bundle:
+            self.assertNotIn('inputs.literals.pb', bundle.namelist())
+            self.assertEqual(json.loads(bundle.read('manifest.json'))['xla_version'], 'jaxlib_commit 990e6a0b8413, xla_client 467')
+            report = bundle.read('report.md').decode()
+        self.assertIn('| XLA | jaxlib_commit 990e6a0b8413, xla_client 467 |', report.replace('\\_', '_'))
+        self.assertIn('JAX 0.10.2, jaxlib 0.10.2', report)
 
     def test_pytorch(self):
         self.install('torch_xla', '2.9.0')
