@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "core/debug/record/recording_plan.h"
+#include "core/debug/record/flag_text.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::app {

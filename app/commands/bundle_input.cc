@@ -76,6 +76,11 @@ void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage,
       if (record->framework == "JAX" && package.starts_with("jax") && package != "jax")
         input.framework_version.append(", ").append(package).append(" ").append(version);
     }
+    for (const auto& [name, version] : record->xla)
+      input.xla_version.append(input.xla_version.empty() ? "" : ", ")
+          .append(name)
+          .append(" ")
+          .append(version);
   }
   input.target = entry.target;
   for (const int32_t file : entry.files) {

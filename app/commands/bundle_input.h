@@ -13,7 +13,8 @@ namespace hloscope::app {
 struct BundleInput {
   std::string module;  // its file
   // Of the dump that it lies in; empty: unknown.
-  std::string stage, framework, framework_version, target, stablehlo, ptx, debug_options, log;
+  std::string stage, framework, framework_version, xla_version, target, stablehlo, ptx,
+      debug_options, log;
   debug::DumpedKernels kernels;  // of a dump that the run runs
   std::string verdict;           // the line of `diverge --json`, where the input was one
 };

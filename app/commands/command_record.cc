@@ -23,9 +23,11 @@
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/dump_recompilations.h"
 #include "core/debug/record/flag_probe.h"
+#include "core/debug/record/private_file.h"
 #include "core/debug/record/program_run.h"
 #include "core/debug/record/python_hook.h"
 #include "core/debug/record/recording_plan.h"
+#include "core/debug/record/saved_inputs.h"
 #include "core/debug/record/unused_path.h"
 #include "core/dump/run_record.h"
 
@@ -54,6 +56,10 @@ class RecordCommand : public Command {
             {.name = "--snapshots",
              .target = &options_.snapshots,
              .help = "also the inputs and results of each execution on CPU (large files)"},
+            {.name = "--inputs",
+             .target = &options_.inputs,
+             .help = "also the arguments of the first call of each function that JAX or TensorFlow "
+                     "compiles, which run, diverge and bundle then take"},
             {.name = "--profile",
              .target = &options_.profile,
              .help = "also a profile, by the profiler of the framework"},
@@ -92,10 +98,11 @@ class RecordCommand : public Command {
     }
     WarnOfFlags(*program, environment, *plan, *run, context.limits);
     if (!plan->hook.empty()) {
-      const std::string failures = debug::RemovePythonHook(plan->dump, plan->hook);
-      if (!failures.empty())
+      debug::HookReport report = debug::RemovePythonHook(plan->dump, plan->hook);
+      if (!report.failures.empty())
         Warn("a process got no folder of its own, its modules may replace those of others: " +
-             EscapeForTerminal(failures));
+             EscapeForTerminal(report.failures));
+      xla_ = std::move(report.xla);
     }
     if (plan->profiles && FilesIn(plan->dump + "/profile") == profiles)
       Warn(
@@ -215,11 +222,9 @@ class RecordCommand : public Command {
     if (!first) return Fail(InputKeys(), first.error(), context);
     const debug::RecordedFramework framework = FrameworkOf(program, **first);
     if ((*first)->modules().empty()) Warn("the program left no module: " + WhyEmpty(program, run));
-    // A folder that others may write to: what a link there leads to is not ours to write.
-    const std::string record = plan.dump + "/" + dump::kRecordFile;
-    std::error_code error;
-    if (std::filesystem::is_symlink(record, error)) std::filesystem::remove(record, error);
-    const Status kept = WriteFileAtomically(record, RecordJson(program, plan, run, framework));
+    if (options_.inputs) SettleInputs(**first);
+    const Status kept = debug::WritePrivateFile(plan.dump + "/" + dump::kRecordFile,
+                                                RecordJson(program, plan, run, framework));
     if (!kept) Warn(kept.error().ToString());
     dump::OpenOptions open;
     open.jobs = static_cast<int>(context.jobs);
@@ -234,18 +239,55 @@ class RecordCommand : public Command {
       JsonWriter json(out);
       json.BeginObject().Field("dump", plan.dump).Field("framework", framework.name);
       OrNull(json, "version", framework.version);
-      json.Field("exit", ExitOf(run)).Field("interrupted", run.interrupted).EndObject();
+      json.Field("exit", ExitOf(run)).Field("interrupted", run.interrupted);
+      if (options_.inputs) InputsJson(json);
+      json.EndObject();
       out.back() = ',';
       WriteOut(out + DumpJson(*report).substr(1));
     } else {
-      PrintOut(DumpOverviewText(*report) +
-               FormatText("  next: hloscope info {0}\n        hloscope open {0}\n"
-                          "  to report a problem: hloscope bundle create {0} --text all, which is "
-                          "redacted; {1} is not\n",
-                          Quoted(plan.dump), std::filesystem::path(log_).filename().string()));
+      PrintOut(
+          DumpOverviewText(*report) + InputsText() +
+          FormatText("  next: hloscope info {0}\n        hloscope open {0}\n"
+                     "  to report a problem: hloscope bundle create {0} --text all{2}, which is "
+                     "redacted; {1} is not\n",
+                     Quoted(plan.dump), std::filesystem::path(log_).filename().string(),
+                     inputs_.given.empty() ? "" : " --values all"));
     }
     if (ExitOf(run) != 0) return kDied;
     return kept ? kGood : ExitStatusOf(kept.error());
+  }
+
+  void SettleInputs(const dump::DumpModel& model) {
+    inputs_ = debug::SettleSavedInputs(model);
+    for (const std::string& text : inputs_.warnings) Warn(EscapeForTerminal(text));
+    inputs_.warnings.clear();
+    if (inputs_.without.empty()) return;
+    constexpr size_t kMost = 8;
+    std::vector<std::string> names(inputs_.without.begin(),
+                                   inputs_.without.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                 inputs_.without.size(), kMost)));
+    if (inputs_.without.size() > kMost)
+      names.push_back(FormatText("and {} more", inputs_.without.size() - kMost));
+    Warn(FormatText("no inputs of {}: {}; nothing called {} with arguments that Python sees",
+                    Counted(inputs_.without.size(), "module"), Join(names, ", "),
+                    VerbFor(inputs_.without.size(), "it", "them")));
+  }
+
+  std::string InputsText() const {
+    if (inputs_.given.empty()) return {};
+    return FormatText("  inputs of {} saved: {}{}\n", Counted(inputs_.given.size(), "module"),
+                      inputs_.given.front().file, inputs_.given.size() > 1 ? " …" : "");
+  }
+
+  void InputsJson(JsonWriter& json) const {
+    json.Key("inputs").BeginArray();
+    for (const debug::SavedInputs::Given& one : inputs_.given) {
+      json.BeginObject().Field("module", one.module).Field("file", one.file);
+      json.Field("arrays", one.arrays).EndObject();
+    }
+    json.EndArray().Key("without_inputs").BeginArray();
+    for (const std::string& title : inputs_.without) json.Value(title);
+    json.EndArray();
   }
 
   static void OrNull(JsonWriter& json, std::string_view key, const std::string& text) {
@@ -302,6 +344,8 @@ class RecordCommand : public Command {
     for (const std::string& word : HideSecretArguments(redactor)) json.Value(word);
     json.EndArray().Key("packages").BeginObject();
     for (const auto& [name, version] : program.packages) json.Field(name, version);
+    json.EndObject().Key("xla").BeginObject();
+    for (const auto& [name, version] : xla_) json.Field(name, redactor.Text(version));
     json.EndObject().Key("environment").BeginObject();
     for (const std::string& entry : plan.environment) {
       const size_t equals = entry.find('=');
@@ -320,7 +364,9 @@ class RecordCommand : public Command {
   std::string log_;  // the path
   debug::RecordingOptions options_;
   std::string framework_;
-  size_t cached_ = 0;  // compilations that were read from a cache
+  debug::SavedInputs inputs_;               // with --inputs
+  std::map<std::string, std::string> xla_;  // versions that the framework names
+  size_t cached_ = 0;                       // compilations that were read from a cache
 };
 
 }  // namespace

@@ -108,6 +108,7 @@ debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
   source.stage = input.stage;
   source.framework = input.framework;
   source.framework_version = input.framework_version;
+  source.xla_version = input.xla_version;
   source.target = input.target;
   source.ptx = input.ptx;
   source.kernels = input.kernels;

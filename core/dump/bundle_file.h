@@ -28,8 +28,8 @@ std::optional<BundlePart> BundlePartFromFile(std::string_view file);
 
 // The version of the format that is written; all from 1 on are read.
 // 2 has inputs of the reduced module, 3 kernels of a dump and the simulated device, 4 choices
-// between ways of libraries.
-inline constexpr int64_t kBundleVersion = 4;
+// between ways of libraries, 5 inputs as literals of run_hlo_module.
+inline constexpr int64_t kBundleVersion = 5;
 inline constexpr std::string_view kBundleFormat = "hlob";
 
 class BundleFile {

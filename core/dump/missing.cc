@@ -40,9 +40,9 @@ constexpr PieceRow kPieces[] = {
      "not written by earlier XLA: needed to see which buffers are live at the peak"},
     {"debug options", "debug-options", "cpu gpu", When::kAlways, "",
      "not written by earlier XLA: the flags of the compilation are unknown"},
-    {"snapshots", "snapshot unoptimized-snapshot", "cpu", When::kAlways, "--xla_dump_hlo_snapshots",
-     "the inputs of the execution were not recorded"},
-    {"snapshots", "snapshot unoptimized-snapshot", "gpu", When::kAlways,
+    {"snapshots", "snapshot unoptimized-snapshot inputs", "cpu", When::kAlways,
+     "--xla_dump_hlo_snapshots", "the inputs of the execution were not recorded"},
+    {"snapshots", "snapshot unoptimized-snapshot inputs", "gpu", When::kAlways,
      "--xla_dump_hlo_unoptimized_snapshots", "the inputs of the execution were not recorded"},
 };
 

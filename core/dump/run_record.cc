@@ -32,6 +32,7 @@ std::optional<RunRecord> ParseRecord(std::string_view bytes, const Limits& limit
   if (json.contains("exit") && json["exit"].is_number_integer())
     record.exit = json["exit"].get<int>();
   record.packages = TextsOf(json, "packages");
+  record.xla = TextsOf(json, "xla");
   record.environment = TextsOf(json, "environment");
   return record;
 }

@@ -16,6 +16,7 @@ struct RunRecord {
   std::string framework, version;  // "TensorFlow", "2.21.0"
   int exit = 0;
   std::map<std::string, std::string, std::less<>> packages, environment;
+  std::map<std::string, std::string, std::less<>> xla;  // "xla_client": "467", "jaxlib_commit": …
 
   // The value that the variable had; empty: unset, or not recorded.
   std::string_view Variable(std::string_view name) const;

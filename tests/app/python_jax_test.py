@@ -122,6 +122,8 @@ class Examples(FolderTest):
         hloscope.bundle('open', self.path('attention.hlob'), into=unpacked)
         names = [name for _, _, files in os.walk(unpacked) for name in files]
         self.assertIn('profile.json', names)
+        with open(os.path.join(unpacked, 'report.md'), encoding='utf-8') as file:
+            self.assertRegex(file.read(), r'## Where the time goes\n\n(?s:.*)\| [\w.\\\\]+ \| \w+ \| 3 \| [\d.]+ ms \|')
         picture = hloscope.open(self.path('attention.hlob'), screenshot=self.path('picture.png'), screen='kernels', errors='return')
         if picture.code == 0:
             self.assertGreater(os.path.getsize(self.path('picture.png')), 10000)

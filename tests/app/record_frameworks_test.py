@@ -16,6 +16,7 @@ import subprocess
 import sys
 import termios
 import unittest
+import zipfile
 
 from command_tests import FolderTest
 
@@ -95,6 +96,23 @@ class RecordFramework(FolderTest):
             self.assertEqual(text.count('compiled again: '), 1, text)
             self.assertIn(THIS.again, text)
 
+    def test_inputs_of_keras(self):
+        """The compiled steps of fit (a whole batch and the rest) and predict, which are called inside of a graph."""
+        if FRAMEWORK != 'tensorflow':
+            self.skipTest('Keras runs on TensorFlow here')
+        self.path('keras_program.py', """
+import keras, numpy
+model = keras.Sequential([keras.layers.Dense(8, activation='relu'), keras.layers.Dense(1)])
+model.compile('sgd', 'mse', jit_compile=True)
+model.fit(numpy.ones((70, 4), 'f'), numpy.ones((70, 1), 'f'), epochs=2, batch_size=64, verbose=0)
+print(model.predict(numpy.ones((5, 4), 'f'), verbose=0).shape)
+""")
+        done = subprocess.run([HLOSCOPE, 'record', '--inputs', '--dump', 'keras', '--json', '--', PYTHON, 'keras_program.py'], cwd=self.folder,
+                              env=self.environment, capture_output=True, text=True, timeout=600, check=True)
+        report = json.loads(done.stdout)
+        self.assertEqual([one['arrays'] for one in report['inputs']], [10, 10, 5])
+        self.assertEqual(report['without_inputs'], [])
+
     def test_crash(self):
         status, out, err = self.record('crash', rows=(16,), end='import os; os.abort()')
         self.assertEqual(status, 4)
@@ -121,6 +139,27 @@ class RecordFramework(FolderTest):
         self.assertEqual(process.returncode, 4)
         self.assertIn('the program was interrupted and ', err)
         self.assertTrue(self.check_dump('interrupted', 1, out)['interrupted'])
+
+    def test_inputs(self):
+        """From a program to a bundle with its inputs by two commands. The inputs give what the program printed."""
+        status, out, err = self.record('inputs', '--inputs', rows=(16, 32))
+        self.assertEqual(status, 0, err)
+        if FRAMEWORK == 'pytorch':
+            self.assertIn('--inputs saves nothing of PyTorch/XLA', err)
+            return
+        self.assertIn('inputs of 2 modules saved', out)
+        saved = glob.glob(self.path('inputs/*.inputs.npz'))
+        self.assertEqual({os.stat(file).st_mode & 0o777 for file in saved}, {0o600})
+        record = self.check_dump('inputs', 2, out)
+        self.assertTrue(record['xla'])
+        run = subprocess.run([HLOSCOPE, 'run', 'inputs', '--print_literals'], cwd=self.folder, capture_output=True, text=True, check=True)
+        self.assertEqual(run.stdout.count('inputs are those that `record --inputs` saved'), 2, run.stdout + run.stderr)
+        self.assertIn('64', run.stdout)
+        subprocess.run([HLOSCOPE, 'bundle', 'create', 'inputs', '--values', 'all', '-o', 'bug.hlob'], cwd=self.folder, capture_output=True, check=True)
+        with zipfile.ZipFile(self.path('bug.hlob')) as bundle:
+            self.assertIn('inputs.npz', bundle.namelist())
+            report = bundle.read('report.md').decode()
+        self.assertIn(f"{THIS.name} {record['version']}", report)
 
     def test_warm_cache(self):
         self.environment.update({key: value.format(cache=self.path('cache')) for key, value in THIS.cache.items()})

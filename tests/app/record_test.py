@@ -216,9 +216,9 @@ class Record(RecordTest):
         self.record('--dump', 'e', command=[sys.executable, script, '-p', 'hunter4', '-p', '8080', '-p', 'float32'])
         command = json.loads(self.read('e/hloscope-record.json'))['command']
         self.assertEqual(command[-6:], ['-p', '<token1>', '-p', '8080', '-p', 'float32'])
-        self.record('--dump', 'glued', command=[sys.executable, script, '-phunter5', '-p8080', '-pfloat32'])
+        self.record('--dump', 'glued', command=[sys.executable, script, '-phunter5', '-p8080', '-pfloat32', '-printing'])
         command = json.loads(self.read('glued/hloscope-record.json'))['command']
-        self.assertEqual(command[-3:], ['-p<token1>', '-p8080', '-pfloat32'])
+        self.assertEqual(command[-4:], ['-p<token1>', '-p8080', '-pfloat32', '-printing'])
         self.assertIn('--xla_mine=1', record['environment']['XLA_FLAGS'])
 
 

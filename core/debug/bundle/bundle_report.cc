@@ -58,6 +58,7 @@ ReportSection FactsSection(const ReportFacts& facts) {
   add("Framework", manifest.framework_version.empty()
                        ? manifest.framework
                        : fmt::format("{} {}", manifest.framework, manifest.framework_version));
+  add("XLA", manifest.xla_version);
   add("Compiled for", manifest.target);
   add("Processor", facts.machine.processor);
   add("CPU features", fmt::format("{}", fmt::join(manifest.cpu_features, " ")));
@@ -140,6 +141,39 @@ std::vector<ReportSection> VerdictSections(const std::string& verdict_json) {
   return sections;
 }
 
+std::string Milliseconds(const Json& entry, std::string_view key) {
+  const auto ns = entry.find(key);
+  if (ns == entry.end() || !ns->is_number()) return "";
+  return fmt::format("{:.3f} ms", ns->get<double>() / 1e6);
+}
+
+// The instructions that take the most time in the profile; without rows: there is none.
+ReportSection TimeSection(const std::string& profile_json) {
+  constexpr size_t kMost = 12;
+  ReportSection section{.heading = "Where the time goes",
+                        .head = {"instruction", "opcode", "runs", "time", "median", "share"}};
+  const Json profile = ParseJson(profile_json).value_or(nullptr);
+  if (!profile.is_object()) return section;
+  const auto found = profile.find("instructions");
+  if (found == profile.end() || !found->is_array()) return section;
+  for (const Json& entry : *found) {
+    if (!entry.is_object()) continue;
+    if (section.rows.size() == kMost) {
+      section.paragraphs.push_back(
+          fmt::format("{} more in {}.", found->size() - kMost, FileOf(dump::BundlePart::kProfile)));
+      break;
+    }
+    const auto share = entry.find("share");
+    section.rows.push_back({TextOf(entry, "instruction"), TextOf(entry, "opcode"),
+                            TextOf(entry, "count"), Milliseconds(entry, "self_ns"),
+                            Milliseconds(entry, "median_ns"),
+                            share != entry.end() && share->is_number()
+                                ? fmt::format("{:.1f} %", 100 * share->get<double>())
+                                : ""});
+  }
+  return section;
+}
+
 // run_hlo_module's name of a platform; empty: it has none.
 std::string XlaPlatform(const std::string& platform) {
   const replay::PlatformRow* row = replay::FindPlatform(platform);
@@ -184,14 +218,21 @@ ReportSection ReplaySection(const ReportFacts& facts) {
   for (const auto& [name, value] : manifest.request.test.xla_flags) {
     flags += fmt::format("{}--{}={}", flags.empty() ? "" : " ", name, value);
   }
+  const bool with_inputs = has(dump::BundlePart::kInputLiterals);
   section.code += fmt::format(
-      "# without it: a zip file; XLA's own tool reads the module\nunzip {} -d bundle && cd "
+      "# without it: a zip file; XLA's own tool reads the module{}\nunzip {} -d bundle && cd "
       "bundle\n{}bazel run //xla/tools:run_hlo_module -- --platform={} "
-      "--reference_platform=interpreter --input_format=hlo $PWD/module.hlo\n",
-      facts.out_name, flags.empty() ? "" : "XLA_FLAGS='" + flags + "' ", platform);
-  section.paragraphs.emplace_back(
-      "run_hlo_module generates its own inputs; where the difference depends on the values, use "
-      "those of inputs.npz.");
+      "--reference_platform=interpreter --input_format=hlo {}$PWD/module.hlo\n",
+      with_inputs ? " and its inputs" : "", facts.out_name,
+      flags.empty() ? "" : "XLA_FLAGS='" + flags + "' ", platform,
+      with_inputs
+          ? fmt::format("--input_literals_file=$PWD/{} ", FileOf(dump::BundlePart::kInputLiterals))
+          : "");
+  if (!with_inputs) {
+    section.paragraphs.emplace_back(
+        "run_hlo_module generates its own inputs; where the difference depends on the values, use "
+        "those of inputs.npz.");
+  }
   return section;
 }
 
@@ -247,6 +288,8 @@ ReportDocument MakeReport(const ReportFacts& facts) {
   for (ReportSection& section : VerdictSections(facts.verdict_json)) {
     document.sections.push_back(std::move(section));
   }
+  if (ReportSection times = TimeSection(facts.profile_json); !times.rows.empty())
+    document.sections.push_back(std::move(times));
   document.sections.push_back(ReplaySection(facts));
   document.sections.push_back(ModuleSection(facts));
   document.sections.push_back(ContentSection(facts));

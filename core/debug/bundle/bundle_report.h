@@ -16,7 +16,7 @@ struct ReportFacts {
   const MachineFacts& machine;
   const RunReport& report;
   std::string module_text, reduced_text;
-  std::string verdict_json, note;
+  std::string verdict_json, profile_json, note;
   std::string out_name;
   std::vector<dump::BundlePart> parts;
 };

@@ -8,6 +8,7 @@
 #include "core/debug/run/recorded_arguments.h"
 #include "core/dump/tensors/named_values.h"
 #include "core/dump/tensors/tensor_values.h"
+#include "core/hlo/proto/proto.h"
 #include "core/replay/capture/capture_plan.h"
 
 namespace hloscope::debug {
@@ -133,6 +134,7 @@ class Collection {
   void Note(std::string_view what, const Error& error) {
     out_.notes.push_back(fmt::format("{} are not in: {}", what, error.ToString()));
   }
+  void AddNote(std::string note) { out_.notes.push_back(std::move(note)); }
   void AddFile(BundlePart part, std::string bytes) { out_.parts.emplace_back(part, bytes); }
 
   BundleValues Take() { return std::move(out_); }
@@ -141,6 +143,24 @@ class Collection {
   ValuePolicy policy_;
   BundleValues out_;
 };
+
+// The inputs once more, as run_hlo_module reads them. A proto has at most 2 GB, and a bundle is in
+// memory while it is made.
+void AddLiterals(std::span<const Literal> arguments, Collection& out) {
+  constexpr size_t kMost = size_t{256} << 20;
+  size_t bytes = 0;
+  for (const Literal& argument : arguments) {
+    for (const Literal& leaf : dump::FlattenLiteral(argument)) bytes += leaf.bytes().size();
+  }
+  if (arguments.empty()) return;
+  if (bytes > kMost) {
+    return out.AddNote(
+        fmt::format("inputs are not in as literals of run_hlo_module: {} MB", bytes / 1'000'000));
+  }
+  hlo::IterationLiterals iteration;
+  iteration.arguments.assign(arguments.begin(), arguments.end());
+  out.AddFile(BundlePart::kInputLiterals, hlo::RunLiteralsToProto(std::span(&iteration, 1)));
+}
 
 }  // namespace
 
@@ -153,6 +173,7 @@ Result<BundleValues> CollectValues(const RunReport& report, const RunSpec& reque
                          Numbered(report.arguments, "in"), "inputs"));
   } else if (auto saved = FileView::Open(saved_inputs, request.limits); saved) {
     out.AddFile(BundlePart::kInputs, std::string(saved->bytes()));
+    AddLiterals(report.arguments, out);
   } else if (!report.arguments.empty()) {
     out.Note("inputs", saved.error());
   }

@@ -305,6 +305,7 @@ class Creation {
     manifest_.stage = redactor_.Text(source_.stage);
     manifest_.framework = source_.framework;
     manifest_.framework_version = redactor_.Text(source_.framework_version);
+    manifest_.xla_version = redactor_.Text(source_.xla_version);
     manifest_.target = source_.target;
     manifest_.request = source_.request;
     for (std::string* platform :
@@ -425,6 +426,12 @@ class Creation {
     return part == BundlePart::kReportHtml ? ToHtml(*document_) : ToMarkdown(*document_);
   }
 
+  // What is in already of that part; empty: it is not.
+  std::string PartText(BundlePart part) const {
+    const auto at = std::ranges::find(parts_, part, [](const auto& one) { return one.first; });
+    return at == parts_.end() ? std::string() : at->second;
+  }
+
   ReportDocument MakeDocument() {
     std::ranges::sort(parts_, {}, [](const auto& part) { return part.first; });
     manifest_.redacted = redactor_.Counts();
@@ -434,6 +441,7 @@ class Creation {
                       .module_text = module_text_,
                       .reduced_text = reduced_text_,
                       .verdict_json = Report(source_.verdict_json),
+                      .profile_json = PartText(BundlePart::kProfile),
                       .note = redactor_.Text(source_.note),
                       .out_name = redactor_.Text(source_.out_name),
                       .parts = {}};

@@ -25,7 +25,7 @@ struct BundleSource {
   bool as_proto = false;                 // the file was one: the bundle has one too
   std::string file;                      // as given
   std::string stage, framework, target;  // of the dump it lies in; empty: unknown
-  std::string framework_version;
+  std::string framework_version, xla_version;
   RunSpec request;                  // the run to record; its workers stay
   std::optional<RunReport> report;  // of that run, where it has been; ValuePolicy::kAll repeats it
 

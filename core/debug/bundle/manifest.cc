@@ -261,6 +261,7 @@ std::string ManifestJson(const BundleManifest& manifest,
       .Field("stage", manifest.stage)
       .Field("framework", manifest.framework)
       .Field("framework_version", manifest.framework_version)
+      .Field("xla_version", manifest.xla_version)
       .Field("target", manifest.target)
       .Field("instructions", manifest.instructions)
       .Field("values", ToString(manifest.values))
@@ -298,6 +299,7 @@ Result<BundleManifest> ManifestFromJson(std::string_view text) {
   reader.Read("stage", manifest.stage);
   reader.Read("framework", manifest.framework);
   reader.Read("framework_version", manifest.framework_version);
+  reader.Read("xla_version", manifest.xla_version);
   reader.Read("target", manifest.target);
   reader.Read("instructions", manifest.instructions);
   reader.Read("values", values);

@@ -40,6 +40,7 @@ struct BundleManifest {
   std::string tool;  // version of the hloscope that made it
   std::string module, file, stage, framework, target;
   std::string framework_version;  // "2.21.0"; empty: unknown
+  std::string xla_version;        // "jaxlib_commit 990e6a0b, xla_client 467"; empty: unknown
   int64_t instructions = 0;
   ValuePolicy values = ValuePolicy::kShapes;
   RunSpec request;  // the members that run_options.def names, and flags

@@ -8,16 +8,32 @@
 
 #include "core/debug/bundle/manifest.h"
 #include "core/debug/bundle/untrusted_request.h"
+#include "core/debug/run/recorded_arguments.h"
 #include "core/dump/bundle_file.h"
 
 namespace hloscope::debug {
 
 using dump::BundlePart;
 
-Status TakeBundledInputs(const std::string& file, bool says_how, RunSpec& request,
-                         const Limits& limits) {
+namespace {
+
+void TakeSavedInputs(const std::string& file, RunSpec& request) {
+  if (!request.inputs.files.empty() || !request.inputs.literals_file.empty()) return;
+  std::string saved = SavedInputsOf(file);
+  if (saved.empty()) return;
+  request.notes.push_back("inputs are those that `record --inputs` saved: " + saved);
+  request.inputs.files = {std::move(saved)};
+}
+
+}  // namespace
+
+Status TakeKnownInputs(const std::string& file, bool says_how, RunSpec& request,
+                       const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::OpenIfBundle(file, limits));
-  if (!bundle) return {};
+  if (!bundle) {
+    if (!says_how) TakeSavedInputs(file, request);
+    return {};
+  }
   InputSpec& inputs = request.inputs;
   if (inputs.infeed.empty() && bundle->Has(BundlePart::kInfeed)) inputs.infeed = {file};
   if (!inputs.files.empty() || !inputs.literals_file.empty()) return {};

@@ -1,4 +1,4 @@
-// What a run of a bundle's module takes from the bundle: its inputs, and how it was recorded.
+// What a run takes from where its module lies: inputs, and how the run of a bundle was recorded.
 #pragma once
 
 #include <span>
@@ -10,12 +10,12 @@
 
 namespace hloscope::debug {
 
-// Where `file` is a bundle and the request names no inputs: the values in it, for parameters and
-// infeeds; of inputs that were generated how they were, unless `says_how`: the request does; else a
-// note that they are not there. Nothing where it is none. Errors: those of BundleFile::Open and of
-// the manifest.
-Status TakeBundledInputs(const std::string& file, bool says_how, RunSpec& request,
-                         const Limits& limits);
+// Where the request names no inputs: of a bundle the values in it, for parameters and infeeds; of
+// inputs that were generated how they were, unless `says_how`: the request does; else a note that
+// they are not there. Of a module of a dump, unless `says_how`, those that `record --inputs` saved,
+// with a note. Errors: those of BundleFile::Open and of the manifest.
+Status TakeKnownInputs(const std::string& file, bool says_how, RunSpec& request,
+                       const Limits& limits);
 
 /// Where `file` is a bundle: platforms, flags, bounds, expected results and all else that the
 /// options `given` leave open, as recorded, with a note. Of what is untrusted: see

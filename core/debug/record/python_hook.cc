@@ -4,18 +4,21 @@
 // their import on. All end with the program.
 #include "core/debug/record/python_hook.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "core/base/file.h"
+#include "core/base/strings.h"
+#include "core/debug/record/inputs_hook.h"
 
 namespace hloscope::debug {
 namespace {
 
 constexpr const char* kHook =
-    R"(# Written by `hloscope record`: gives each process its folder, and profiles the program.
+    R"(# Written by `hloscope record`: gives each process its folder, saves inputs and profiles the program.
 import atexit, importlib.abc, importlib.util, os, re, sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
@@ -127,16 +130,60 @@ def _torch(module):
     _at_once(profiler.start_trace, profiler.stop_trace)
 
 
+# The versions of XLA that the framework names, of the first process that imports it.
+def _versions(module):
+    found = {}
+
+    def add(name, holder, *path):
+        try:
+            value = importlib.import_module(holder)
+            for part in path:
+                value = getattr(value, part)
+            if value:
+                found[name] = str(value)[:100]
+        except Exception:
+            pass
+
+    if module.__name__ == 'jax':
+        add('jaxlib_commit', 'jaxlib.version', '_git_hash')
+        add('xla_client', 'jaxlib.xla_client', '_version')
+    elif module.__name__ == 'tensorflow':
+        add('tensorflow_commit', 'tensorflow', 'version', 'GIT_VERSION')
+        add('compiler', 'tensorflow', 'version', 'COMPILER_VERSION')
+    else:
+        add('xla_commit', 'torch_xla.version', '__xla_gitrev__')
+        add('torch_xla_commit', 'torch_xla.version', '__torch_xla_gitrev__')
+    with open(os.path.join(_here, 'versions'), 'x') as file:
+        file.writelines('%s %s\n' % (name, ' '.join(value.split())) for name, value in found.items())
+
+
+def _tell_versions(module):
+    try:
+        _versions(module)
+    except OSError:
+        pass  # another process did, or the recording is over
+
+
+# What to do once a framework is imported, and what is lost where that fails.
+_hooks = {name: [(_tell_versions, 'no versions')] for name in ('jax', 'tensorflow', 'torch_xla')}
+if os.environ.get('HLOSCOPE_INPUTS_TO'):
+    import hloscope_inputs
+    for _name in ('jax', 'tensorflow'):
+        _hooks[_name].append((getattr(hloscope_inputs, _name), 'no inputs are saved'))
+if _to:
+    for _name, _hook in (('jax', _jax), ('tensorflow', _tensorflow), ('torch_xla', _torch)):
+        _hooks[_name].append((_hook, 'no profile, it could not be started'))
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     frameworks = ('jax', 'jaxlib', 'tensorflow', 'torch_xla')
-    hooks = {'jax': _jax, 'tensorflow': _tensorflow, 'torch_xla': _torch} if _to else {}
 
     def find_spec(self, name, path, target=None):
         if name in self.frameworks:
             _claim_once()
-        if name not in self.hooks:
+        hooks = _hooks.pop(name, None)
+        if not hooks:
             return None
-        hook = self.hooks.pop(name)
         spec = importlib.util.find_spec(name)
         if spec is None or spec.loader is None:
             return spec
@@ -144,10 +191,11 @@ class _Finder(importlib.abc.MetaPathFinder):
 
         def exec_module(module):
             run(module)
-            try:
-                hook(module)
-            except Exception as error:
-                _complain('no profile, it could not be started', error)
+            for hook, lost in hooks:
+                try:
+                    hook(module)
+                except Exception as error:
+                    _complain(lost, error)
 
         spec.loader.exec_module = exec_module
         return spec
@@ -174,14 +222,22 @@ Result<std::string> WritePythonHook(const std::string& dump) {
   std::filesystem::create_directories(folder, error);
   if (error) return InputError(folder + ": cannot be made: " + error.message());
   HLOSCOPE_TRY(WriteFileAtomically(folder + "/sitecustomize.py", kHook));
+  HLOSCOPE_TRY(WriteFileAtomically(folder + "/hloscope_inputs.py", InputsHook()));
   return folder;
 }
 
-std::string RemovePythonHook(const std::string& dump, const std::string& hook) {
-  constexpr int64_t kMost = 4096;  // bytes of failures
-  std::string failures;
+HookReport RemovePythonHook(const std::string& dump, const std::string& hook) {
+  constexpr int64_t kMost = 4096;  // bytes of each file
+  HookReport report;
   if (const auto file = FileView::Open(hook + "/failures", {}))
-    failures = file->bytes().substr(0, kMost);
+    report.failures = file->bytes().substr(0, kMost);
+  if (const auto file = FileView::Open(hook + "/versions", {})) {
+    for (const std::string_view line : StrSplit(file->bytes().substr(0, kMost), '\n')) {
+      const size_t blank = std::min(line.find(' '), line.size());
+      if (blank + 1 < line.size())
+        report.xla.emplace(line.substr(0, blank), line.substr(blank + 1));
+    }
+  }
   std::error_code ignored;
   std::filesystem::remove_all(hook, ignored);
   std::vector<std::filesystem::path> folders;
@@ -194,7 +250,7 @@ std::string RemovePythonHook(const std::string& dump, const std::string& hook) {
         std::filesystem::is_empty(folder, ignored))
       std::filesystem::remove(folder, ignored);
   }
-  return failures;
+  return report;
 }
 
 }  // namespace hloscope::debug

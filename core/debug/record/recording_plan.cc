@@ -6,10 +6,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
+#include "core/debug/record/flag_text.h"
 #include "core/debug/record/python_hook.h"
 #include "core/dump/advice.h"
 #include "core/dump/run_record.h"
@@ -57,63 +56,6 @@ constexpr SuppressingFlag kSuppressing[] = {
 };
 
 constexpr uintmax_t kMinSpace = 1'000'000'000, kMinForPasses = 5'000'000'000;
-
-// The value of the last flag of that name; a flag alone is true.
-std::optional<std::string> FlagValue(const std::vector<std::string>& flags, std::string_view name) {
-  std::optional<std::string> value;
-  for (const std::string& flag : flags) {
-    std::string_view word(flag);
-    while (word.starts_with('-')) word.remove_prefix(1);
-    if (word == name) value = "true";
-    if (word.starts_with(name) && word.size() > name.size() && word[name.size()] == '=')
-      value = word.substr(name.size() + 1);
-  }
-  return value;
-}
-
-// The flags of a text, as xla/parse_flags_from_env.cc reads them: a value may stand in quotes,
-// where a backslash takes the next character as it is. They are given without quotes.
-std::vector<std::string> FlagWords(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\n\r";
-  std::vector<std::string> out;
-  size_t at = 0;
-  while ((at = text.find_first_not_of(kBlanks, at)) != std::string_view::npos) {
-    std::string& word = out.emplace_back();
-    while (at < text.size() && !kBlanks.contains(text[at])) {
-      const char c = text[at++];
-      word += c;
-      if (c != '=' || at == text.size() || (text[at] != '"' && text[at] != '\'')) continue;
-      const char quote = text[at++];
-      for (; at < text.size() && text[at] != quote; ++at) {
-        if (text[at] == '\\' && at + 1 < text.size()) ++at;
-        word += text[at];
-      }
-      if (at < text.size()) ++at;
-      break;
-    }
-  }
-  return out;
-}
-
-// The other way round.
-std::string FlagsText(const std::vector<std::string>& flags) {
-  std::string out;
-  for (const std::string& flag : flags) {
-    if (!out.empty()) out += ' ';
-    const size_t value = flag.find('=') + 1;
-    if (value == 0 || flag.find_first_of(" \t\n\r'\"", value) == std::string::npos) {
-      out += flag;
-      continue;
-    }
-    out += flag.substr(0, value) + '"';
-    for (const char c : std::string_view(flag).substr(value)) {
-      if (c == '"' || c == '\\') out += '\\';
-      out += c;
-    }
-    out += '"';
-  }
-  return out;
-}
 
 // Whether a script of Python sets XLA_FLAGS and never reads them: what it sets takes the place of
 // the flags of the dump. `setdefault` keeps what is there.
@@ -168,6 +110,9 @@ class Planner {
            std::ranges::any_of(program_.frameworks,
                                [&](const auto& f) { return f.name == framework; });
   }
+  bool IsOnly(std::string_view framework) const {
+    return program_.frameworks.size() == 1 && program_.frameworks[0].name == framework;
+  }
   void Set(std::string_view name, std::string_view value) {
     SetValue(plan_.environment, name, value);
   }
@@ -209,7 +154,8 @@ class Planner {
                       "modules already in it are counted too; fix: --dump with a new folder",
                       folder));
     const auto space = fs::space(plan_.dump, error);
-    const uintmax_t least = options_.passes || options_.snapshots ? kMinForPasses : kMinSpace;
+    const uintmax_t least =
+        options_.passes || options_.snapshots || options_.inputs ? kMinForPasses : kMinSpace;
     if (!error && space.available < least)
       Warn(
           fmt::format("only {:.1f} GB are free at {}: the dump may be cut; fix: --dump on another "
@@ -383,18 +329,29 @@ class Planner {
     return true;
   }
 
+  void WarnOfInputs() {
+    if (!options_.inputs || !IsOnly("PyTorch/XLA")) return;
+    Warn(
+        "--inputs saves nothing of PyTorch/XLA, whose graphs are not called with "
+        "arguments; fix: save the tensors in the program, and give them by --inputs of run");
+  }
+
   void AddHook() {
     const bool profiles = MayProfile();
-    if (program_.python.empty() && !profiles) return;
+    WarnOfInputs();
+    if (program_.python.empty() && !profiles && !options_.inputs) return;
     const auto hook = WritePythonHook(plan_.dump);
     if (!hook) {
-      return Warn(fmt::format("several processes would write into one folder{}: {}",
-                              profiles ? ", and no profile is made" : "", hook.error().ToString()));
+      return Warn(
+          fmt::format("several processes would write into one folder{}: {}",
+                      profiles || options_.inputs ? ", no profile is made, no inputs saved" : "",
+                      hook.error().ToString()));
     }
     const char* path = ValueOf(plan_.environment, "PYTHONPATH");
     Set("PYTHONPATH", path == nullptr || *path == '\0' ? *hook : fmt::format("{}:{}", *hook, path));
     Set(kDumpVariable, plan_.dump);
     if (profiles) Set(kProfileVariable, plan_.dump + "/profile");
+    if (options_.inputs) Set(kInputsVariable, plan_.dump);
     plan_.hook = *hook;
     plan_.profiles = profiles;
   }
@@ -406,16 +363,6 @@ class Planner {
 };
 
 }  // namespace
-
-std::vector<std::string> FlagsOf(const std::string& xla_flags) {
-  const size_t first = xla_flags.find_first_not_of(" \t\n");
-  if (first == std::string::npos) return {};
-  if (xla_flags[first] == '-') return FlagWords(xla_flags);
-  std::ifstream file(xla_flags);
-  std::stringstream text;
-  text << file.rdbuf();
-  return FlagWords(text.str());
-}
 
 Result<RecordingPlan> PlanRecording(const RecordedProgram& program, const Environment& environment,
                                     const RecordingOptions& options) {

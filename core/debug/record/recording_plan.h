@@ -11,7 +11,7 @@ namespace hloscope::debug {
 
 struct RecordingOptions {
   std::string dump;  // empty: where XLA_FLAGS says, else a new folder
-  bool passes = false, snapshots = false, profile = false;
+  bool passes = false, snapshots = false, profile = false, inputs = false;
   bool caches_off = false;  // of compilations, for this run
 };
 
@@ -29,8 +29,5 @@ struct RecordingPlan {
 // dump. Errors: it cannot be made.
 Result<RecordingPlan> PlanRecording(const RecordedProgram& program, const Environment& environment,
                                     const RecordingOptions& options);
-
-// The flags of an XLA_FLAGS: words that begin with `--`; where it names a file, those of the file.
-std::vector<std::string> FlagsOf(const std::string& xla_flags);
 
 }  // namespace hloscope::debug

@@ -16,6 +16,20 @@ bool HoldsArrays(const std::string& path) {
          std::filesystem::is_directory(path, error);
 }
 
+// Names of modules and stages may have points: the longest name of such a file that begins it.
+std::string SavedInputsOf(const std::string& file) {
+  const std::filesystem::path path(file);
+  const std::string name = path.filename().string();
+  if (!name.contains("module_")) return {};
+  for (size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0;
+       dot = name.rfind('.', dot - 1)) {
+    const auto saved = path.parent_path() / (name.substr(0, dot) + ".inputs.npz");
+    std::error_code error;
+    if (std::filesystem::is_regular_file(saved, error)) return saved.string();
+  }
+  return {};
+}
+
 bool NamesSnapshot(std::span<const std::string> paths) {
   constexpr std::string_view kEndings[] = {".pb", ".pbtxt", ".txt", ".pb.gz"};
   return paths.size() == 1 && !HoldsArrays(paths[0]) &&

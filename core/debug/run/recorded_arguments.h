@@ -32,6 +32,9 @@ Result<dump::TensorFiles> OpenArrays(std::span<const std::string> paths, dump::B
 // there.
 Result<std::vector<std::optional<std::vector<int64_t>>>> InputDimensions(
     std::span<const std::string> paths, const Limits& limits);
+// Where `file` is of a dump and `record --inputs` saved inputs for its module, the file that has
+// them: "module_0001.jit_f.inputs.npz" beside it; else empty.
+std::string SavedInputsOf(const std::string& file);
 // --inputs names a snapshot.
 bool NamesSnapshot(std::span<const std::string> paths);
 

@@ -1,0 +1,222 @@
+// JAX: each executable is called through Python once, with the arguments that its module keeps, and
+// knows the id that its files have. TensorFlow: a function that must be compiled is called with its
+// tensors, then what it captured; which of them the module takes, the dump tells (saved_inputs.h).
+#include "core/debug/record/inputs_hook.h"
+
+namespace hloscope::debug {
+
+const char* InputsHook() {
+  static constexpr const char* kHook =
+      R"(# Written by `hloscope record --inputs`: saves the arguments of the first call of each compiled function.
+import importlib, json, os, re, sys, threading, weakref
+
+_root = os.environ['HLOSCOPE_INPUTS_TO']
+_local = threading.local()
+_lock = threading.Lock()
+_count = 0
+
+
+def _complain(what, error):
+    text = '%s: %s: %s' % (what, type(error).__name__, error)
+    try:
+        with open(os.path.join(_folder(), 'failures'), 'a') as file:
+            file.write(text[:500].replace('\n', ' ') + '\n')
+    except Exception:
+        sys.stderr.write('hloscope: %s\n' % text)
+
+
+def _folder():
+    folder = os.path.join(os.environ.get('HLOSCOPE_DUMP_FOLDER') or _root, 'hloscope-inputs')
+    os.makedirs(folder, 0o700, exist_ok=True)
+    return folder
+
+
+def _type_name(dtype):
+    name = dtype.name
+    if name == 'bool':
+        return 'pred'
+    if name.startswith('float8_'):
+        return 'f8' + name[7:]
+    if name.startswith('float4_'):
+        return 'f4' + name[7:]
+    match = re.fullmatch('(bfloat|float|complex|uint|int)([0-9]+)', name)
+    if match is None:
+        raise TypeError('an array of %s' % name)
+    return {'bfloat': 'bf', 'float': 'f', 'complex': 'c', 'uint': 'u', 'int': 's'}[match[1]] + match[2]
+
+
+def _plain(array):
+    import numpy
+
+    if array.dtype.isbuiltin != 1:
+        array = numpy.ascontiguousarray(array).view('u%d' % array.dtype.itemsize).reshape(array.shape)
+    return array
+
+
+# The arrays of one call, then what they are, so that a file without the other is not whole.
+def _save(framework, function, arrays, module=None):
+    global _count
+    import numpy
+
+    types = [{'type': _type_name(array.dtype), 'dimensions': list(array.shape)} for array in arrays]
+    with _lock:
+        _count += 1
+        stem = os.path.join(_folder(), '%d-%d' % (os.getpid(), _count))
+
+    def create(ending):
+        return os.open(stem + ending, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+    with os.fdopen(create('.npz'), 'wb') as file:
+        numpy.savez(file, **{'in%d' % k: _plain(array) for k, array in enumerate(arrays)})
+    call = {'framework': framework, 'function': function, 'module': module, 'arrays': types}
+    with os.fdopen(create('.json'), 'w') as file:
+        json.dump(call, file)
+
+
+# Calls `save` unless this thread is in it already: reading an argument may call compiled functions.
+def _apart(function, save):
+    if getattr(_local, 'saving', False):
+        return
+    _local.saving = True
+    try:
+        save()
+    except Exception as error:
+        _complain('the inputs of %s were not saved' % function, error)
+    finally:
+        _local.saving = False
+
+
+# The id of a serialised HloModuleProto, as in the names of its files: field 5.
+def _module_id(proto):
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = proto[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(proto):
+        key = varint()
+        if key & 7 == 0:
+            value = varint()
+            if key >> 3 == 5:
+                return value
+        elif key & 7 == 2:
+            size = varint()
+            at += size
+        else:
+            at += 8 if key & 7 == 1 else 4
+    return 0
+
+
+def jax(module):
+    import numpy
+
+    pxla = importlib.import_module('jax._src.interpreters.pxla')
+    call = pxla.ExecuteReplicated.__call__
+    seen = weakref.WeakSet()
+
+    def array_of(value):
+        if type(value).__name__ == 'MutableArray' or hasattr(value, '_refs'):
+            value = value._refs._buf
+        if hasattr(value, 'dtype') and module.dtypes.issubdtype(value.dtype, module.dtypes.prng_key):
+            value = module.random.key_data(value)
+        if not getattr(value, 'is_fully_addressable', True):
+            raise ValueError('an argument is spread over several processes')
+        array = numpy.asarray(value)
+        return array if hasattr(value, 'sharding') else array.astype(module.dtypes.canonicalize_dtype(array.dtype))
+
+    def save(self, given):
+        kept = [value for k, value in enumerate(given) if k in self.kept_var_idx]
+        kept += self.mut.in_mut if self.mut else []
+        hlo = self.xla_executable.hlo_modules()[0]
+        _save('JAX', hlo.name, [array_of(value) for value in kept], _module_id(hlo.as_serialized_hlo_module_proto()))
+
+    def replacement(self, *given):
+        if self not in seen:
+            seen.add(self)
+            _apart('`%s`' % getattr(self, 'name', 'a function'), lambda: save(self, given))
+        return call(self, *given)
+
+    pxla.ExecuteReplicated.__call__ = replacement
+
+
+def tensorflow(module):
+    tf = module
+    atomic = importlib.import_module('tensorflow.python.eager.polymorphic_function.atomic_function')
+    graphs = importlib.import_module('tensorflow.python.framework.func_graph')
+    ops = importlib.import_module('tensorflow.python.framework.ops')
+    handles = importlib.import_module('tensorflow.python.ops.handle_data_util')
+    record = importlib.import_module('tensorflow.python.eager.record')
+    call = atomic.AtomicFunction.call_flat
+    seen = set()
+
+    def value_of(argument):
+        if argument.dtype != tf.resource:
+            return argument
+        data = handles.get_handle_data(argument)
+        if data is None or not data.is_set or len(data.shape_and_type) != 1:
+            raise ValueError('an argument is a resource that is no variable')
+        return tf.raw_ops.ReadVariableOp(resource=argument, dtype=tf.as_dtype(data.shape_and_type[0].dtype))
+
+    def is_new(name, shapes):
+        return (name, tuple(shapes)) not in seen
+
+    def write(name, shapes, arrays):
+        seen.add((name, tuple(shapes)))
+        _save('TensorFlow', name, arrays)
+
+    def shapes_of(arguments):
+        return [tuple(a.shape) for a in arguments if a.dtype != tf.resource]
+
+    def eagerly(name, arguments):
+        shapes = shapes_of(arguments)
+        if is_new(name, shapes):
+            with record.stop_recording():
+                write(name, shapes, [value_of(a).numpy() for a in arguments])
+
+    # The compiled step of Keras is called inside of a graph that is not compiled: values are taken by
+    # operations of that graph, which run before the step.
+    def in_keras():
+        graph, outer = ops.get_default_graph(), None
+        while isinstance(graph, graphs.FuncGraph):
+            graph, outer = graph.outer_graph, graph
+        return outer is not None and outer.name.startswith(('multi_step_on_', 'one_step_on_data_distributed'))
+
+    def in_graph(name, arguments):
+        dense = [a for a in arguments if a.dtype != tf.resource]
+
+        def ask(*shapes):
+            return is_new(name, [tuple(int(n) for n in shape) for shape in shapes])
+
+        def keep():
+            def take(*arrays):
+                shapes = [array.shape for array, a in zip(arrays, arguments) if a.dtype != tf.resource]
+                _apart('`%s`' % name, lambda: write(name, shapes, list(arrays)))
+                return True
+            return tf.numpy_function(take, [value_of(a) for a in arguments], tf.bool)
+
+        tf.cond(tf.numpy_function(ask, [tf.shape(a) for a in dense], tf.bool), keep, lambda: tf.constant(False))
+
+    def replacement(self, *arguments):
+        compiled = self.cached_definition.attr.get('_XlaMustCompile')
+        if compiled is not None and compiled.b:
+            name = self.name.decode() if isinstance(self.name, bytes) else str(self.name)
+            if self._bound_context.executing_eagerly():
+                _apart('`%s`' % name, lambda: eagerly(name, arguments))
+            elif in_keras():
+                _apart('`%s`' % name, lambda: in_graph(name, arguments))
+        return call(self, *arguments)
+
+    atomic.AtomicFunction.call_flat = replacement
+)";
+  return kHook;
+}
+
+}  // namespace hloscope::debug
