@@ -268,6 +268,16 @@ class CompareDumps(unittest.TestCase):
             status, found = record('compare', a, a)
             self.assertEqual((status, [g for g in found['groups'] if g['a'] != g['b']]), (0, []), name)
 
+    def test_kernels_are_those_of_the_module_of_that_id(self):
+        # Two modules of one name.
+        both = [self.dump(name, [64]) and self.dump(name, [128], first_id=1) for name in ('a', 'b')]
+        alone = self.dump('c', [128], first_id=1)
+        _, expected = record('compare', alone, alone)
+        _, found = record('compare', *both, '--module', '1')
+        self.assertEqual((found['all_a'], found['all_b']), (expected['all_a'], expected['all_a']))
+        _, other = record('compare', *both, '--module', '0')
+        self.assertNotEqual(other['all_a'], expected['all_a'])
+
     def test_info_has_fingerprints(self):
         a = self.dump('a', [64, 65], edit=lambda text: text.replace('source_line=', 'source_line=1'))
         b = self.dump('b', [64, 66], first_id=3)
