@@ -26,6 +26,8 @@ int WriteScreenshot(Application& application, const OpenRequest& request, std::s
   // What was asked for is not on the picture then: none is written.
   const Pending<dump::DumpModel>& dump = application.session().document.dump();
   if (dump.failed()) error = dump.error.ToString();
+  const SecondDump& second = application.session().second;
+  if (second.dump().failed()) error = second.dump().error.ToString();
   for (const Message& message : application.session().messages.all()) {
     if (error.empty() && message.severity == Severity::kError) error = message.text;
   }

@@ -67,7 +67,8 @@ class OpenCommand : public Command {
     return {
         {.name = "paths",
          .target = &request_.paths,
-         .help = "a dump directory or a module, and profiles of it",
+         .help =
+             "a dump directory or a module, profiles of it, and a second dump to compare it with",
          .value = "PATH"},
         {.name = "--screenshot",
          .target = &request_.screenshot,

@@ -86,10 +86,12 @@ std::optional<FusionReport> FusionOfPair(const std::vector<DumpPrograms>& dumps,
   const bool is_pair =
       dumps.size() == 2 && dumps[0].programs.size() == 1 && dumps[1].programs.size() == 1;
   if (!is_pair) return std::nullopt;
+  const auto place = [](const DumpPrograms& dump) {
+    const DumpProgram& program = dump.programs[0];
+    return CompiledPlace{dump.path, program.name, program.id, program.folder, program.timestamp};
+  };
   // Not where one is not compiled.
-  Result<FusionReport> report =
-      ReadFusionReport({dumps[0].path, dumps[0].programs[0].name},
-                       {dumps[1].path, dumps[1].programs[0].name}, context.limits);
+  Result<FusionReport> report = ReadFusionReport(place(dumps[0]), place(dumps[1]), context.limits);
   return report ? std::optional(*std::move(report)) : std::nullopt;
 }
 

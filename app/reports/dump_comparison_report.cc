@@ -99,24 +99,10 @@ std::string GrowthText(const ComparedModule& module) {
   return out;
 }
 
-std::string OneLine(const StageDifference& difference) {
-  return difference.stage.empty() ? difference.what : difference.stage + ": " + difference.what;
-}
-
 std::string DifferenceText(const StageDifference& difference, const std::string& dump) {
-  std::string out = FormatText("    {}{}\n", dump.empty() ? "" : dump + ": ", OneLine(difference));
+  std::string out = FormatText("    {}{}\n", dump.empty() ? "" : dump + ": ", ToString(difference));
   if (!difference.text_a.empty()) out += FormatText("      - {}\n", difference.text_a);
   if (!difference.text_b.empty()) out += FormatText("      + {}\n", difference.text_b);
-  return out;
-}
-
-// All in one line.
-std::string WhatText(const ComparedModule& module) {
-  std::string out;
-  for (const ProgramClass& one : module.classes) {
-    for (const StageDifference& difference : one.differences)
-      out += FormatText("{}{}", (out.empty() ? "" : "; "), OneLine(difference));
-  }
   return out;
 }
 
@@ -251,7 +237,7 @@ class DumpComparisonWriter {
     const std::vector<int32_t> dumps = DumpsWith(module.group);
     if (comparison_.dumps.size() == 2)
       json_.Field("module_b", labels_.Of(module.group, static_cast<size_t>(dumps.back())));
-    json_.Field("what", WhatText(module)).Field("elided", module.elided);
+    json_.Field("what", DifferencesText(module)).Field("elided", module.elided);
     WriteFigure("instructions", module, &ProgramClass::instructions);
     WriteFigure("peak_bytes", module, &ProgramClass::peak_bytes);
     json_.Key("classes").BeginArray();

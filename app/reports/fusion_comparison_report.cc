@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "core/analysis/align/provenance.h"
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
@@ -19,37 +18,18 @@ namespace {
 using graph::FusionGroup;
 using graph::Traffic;
 
-struct Compiled {
-  std::shared_ptr<const dump::DumpModel> model;
-  int32_t module = -1;
-  std::shared_ptr<const hlo::Module> first, last;
-  analysis::Placement placement;
-};
-
-// The first compiled module of that name.
-Result<Compiled> Read(const CompiledPlace& place, const Limits& limits) {
-  const auto& [path, name] = place;
-  Compiled found;
-  HLOSCOPE_ASSIGN_OR_RETURN(found.model, dump::DumpModel::Open(path, limits));
-  const auto modules = found.model->modules();
-  for (int32_t m = 0; m < std::ssize(modules) && found.module < 0; ++m) {
-    if (modules[static_cast<size_t>(m)].name != name || found.model->FinalStage(m) < 1) continue;
-    HLOSCOPE_ASSIGN_OR_RETURN(found.last, found.model->Module(m, found.model->FinalStage(m)));
-    found.placement = analysis::PlacementIn(*found.model, m, *found.last);
-    if (found.placement.compiled) found.module = m;
-  }
-  if (found.module < 0) {
-    return InputError(fmt::format("{}: no compiled module {} in this folder", path, name));
-  }
-  HLOSCOPE_ASSIGN_OR_RETURN(found.first, found.model->Module(found.module, 0));
+Result<graph::ModuleOfDump> Find(const CompiledPlace& place, const Limits& limits) {
+  graph::ModuleOfDump found;
+  HLOSCOPE_ASSIGN_OR_RETURN(found.dump, dump::DumpModel::Open(place.dump, limits));
+  const auto modules = found.dump->modules();
+  const auto at = std::ranges::find_if(modules, [&](const dump::ModuleEntry& entry) {
+    return entry.name == place.module && entry.id == place.id && entry.folder == place.folder &&
+           entry.timestamp == place.timestamp;
+  });
+  if (at == modules.end())
+    return InputError(fmt::format("{}: no module {} in this folder", place.dump, place.module));
+  found.module = static_cast<int32_t>(at - modules.begin());
   return found;
-}
-
-// From the module given to what was made of it: exact where the compiler noted it.
-analysis::Alignment LinksFrom(const hlo::Module& given, const Compiled& compiled) {
-  return analysis::Provenance(compiled.model, compiled.module)
-      .lineage()
-      .Between(0, given, compiled.model->FinalStage(compiled.module), *compiled.last);
 }
 
 std::string Names(const hlo::Module& module, const graph::KernelMap& map,
@@ -102,25 +82,16 @@ void WriteSide(const hlo::Module& module, const graph::KernelMap& map,
 
 Result<FusionReport> ReadFusionReport(const CompiledPlace& a, const CompiledPlace& b,
                                       const Limits& limits) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const Compiled side_a, Read(a, limits));
-  HLOSCOPE_ASSIGN_OR_RETURN(const Compiled side_b, Read(b, limits));
-  FusionReport report{.a = a.dump,
-                      .b = b.dump,
-                      .given = side_a.first,
-                      .compiled_a = side_a.last,
-                      .compiled_b = side_b.last,
-                      .comparison = {}};
-  const analysis::Alignment links_a = LinksFrom(*side_a.first, side_a),
-                            links_b = LinksFrom(*side_a.first, side_b);
-  report.comparison = graph::CompareFusion(*side_a.first, {*side_a.last, side_a.placement, links_a},
-                                           {*side_b.last, side_b.placement, links_b});
-  return report;
+  HLOSCOPE_ASSIGN_OR_RETURN(const graph::ModuleOfDump of_a, Find(a, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const graph::ModuleOfDump of_b, Find(b, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(graph::CompilationPair pair, graph::CompareCompilations(of_a, of_b));
+  return FusionReport{.a = a.dump, .b = b.dump, .pair = std::move(pair)};
 }
 
 std::string FusionReportText(const FusionReport& report, size_t top) {
-  const auto& [a, b, groups] = report.comparison;
-  std::string out = FormatText("{}: {}\n", report.given->name(),
-                               Counted(report.given->instructions().size(), "instruction"));
+  const auto& [a, b, groups] = report.pair.comparison;
+  std::string out = FormatText("{}: {}\n", report.pair.given->name(),
+                               Counted(report.pair.given->instructions().size(), "instruction"));
   const auto tell = [&](const std::string& name, const graph::CompiledSide& side) {
     out += FormatText("  {}: {}, {}\n", name, graph::ToText(graph::CountLanes(side.map)),
                       Moved(side.all));
@@ -136,15 +107,15 @@ std::string FusionReportText(const FusionReport& report, size_t top) {
   for (size_t k = 0; k < std::min(top, groups.size()); ++k) {
     const FusionGroup& group = groups[k];
     if (group.a.bytes() == group.b.bytes()) break;
-    out += FormatText("  {}\n    {}: {}\n    {}: {}\n", OperationsText(*report.given, group),
-                      Names(*report.compiled_a, a.map, group.kernels_a), Moved(group.a),
-                      Names(*report.compiled_b, b.map, group.kernels_b), Moved(group.b));
+    out += FormatText("  {}\n    {}: {}\n    {}: {}\n", OperationsText(*report.pair.given, group),
+                      Names(*report.pair.compiled_a, a.map, group.kernels_a), Moved(group.a),
+                      Names(*report.pair.compiled_b, b.map, group.kernels_b), Moved(group.b));
   }
   return out;
 }
 
 void WriteFusion(const FusionReport& report, JsonWriter& json) {
-  const auto& [a, b, groups] = report.comparison;
+  const auto& [a, b, groups] = report.pair.comparison;
   const auto tell = [&](const char* key, const graph::CompiledSide& side) {
     json.Key(key).BeginObject();
     graph::WriteLanes(graph::CountLanes(side.map), json);
@@ -156,11 +127,11 @@ void WriteFusion(const FusionReport& report, JsonWriter& json) {
   json.Key("groups").BeginArray();
   for (const FusionGroup& group : groups) {
     json.BeginObject().Key("operations").BeginArray();
-    for (const hlo::InstructionId id : group.operations) json.Value(report.given->name(id));
+    for (const hlo::InstructionId id : group.operations) json.Value(report.pair.given->name(id));
     json.EndArray().Key("a");
-    WriteSide(*report.compiled_a, a.map, group.kernels_a, group.a, json);
+    WriteSide(*report.pair.compiled_a, a.map, group.kernels_a, group.a, json);
     json.Key("b");
-    WriteSide(*report.compiled_b, b.map, group.kernels_b, group.b, json);
+    WriteSide(*report.pair.compiled_b, b.map, group.kernels_b, group.b, json);
     json.EndObject();
   }
   json.EndArray();

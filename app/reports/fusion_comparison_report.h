@@ -1,27 +1,28 @@
 // Two dumps of one module by two compilers: kernels and the bytes that they move.
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <string>
 
 #include "core/base/json.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
-#include "core/graph/fusion_comparison.h"
+#include "core/graph/compilation_pair.h"
 
 namespace hloscope::app {
 
 struct FusionReport {
   std::string a, b;  // the dumps
-  std::shared_ptr<const hlo::Module> given, compiled_a, compiled_b;
-  graph::FusionComparison comparison;
+  graph::CompilationPair pair;
 };
 
-// A compiled module of a dump.
+// A module of a dump, as in dump::ModuleEntry.
 struct CompiledPlace {
   std::string dump, module;
+  int64_t id = -1;
+  std::string folder = {}, timestamp = {};
 };
-// Errors (input): a dump that has no compiled module of that name, or it cannot be read.
+// Errors (input): a dump that has no such module, or it is not compiled or cannot be read.
 Result<FusionReport> ReadFusionReport(const CompiledPlace& a, const CompiledPlace& b,
                                       const Limits& limits);
 

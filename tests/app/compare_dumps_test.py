@@ -329,6 +329,15 @@ ENTRY e { s = (s32[], f32[1000]) parameter(0)
         out = run('compare', one, unknown)[1]
         self.assertIn('both move the same number of bytes', out)
         self.assertIn('1 kernel in loops or branches that run an unknown number of times: counted once', out)
+    def test_kernels_are_those_of_the_module_of_that_id(self):
+        # Two modules of one name.
+        both = [self.dump(name, [64]) and self.dump(name, [128], first_id=1) for name in ('a', 'b')]
+        alone = self.dump('c', [128], first_id=1)
+        _, expected = record('compare', alone, alone)
+        _, found = record('compare', *both, '--module', '1')
+        self.assertEqual((found['all_a'], found['all_b']), (expected['all_a'], expected['all_a']))
+        _, other = record('compare', *both, '--module', '0')
+        self.assertNotEqual(other['all_a'], expected['all_a'])
 
     def test_info_has_fingerprints(self):
         a = self.dump('a', [64, 65], edit=lambda text: text.replace('source_line=', 'source_line=1'))

@@ -122,6 +122,7 @@ constexpr ExportCase kCases[] = {
     {"before-after", "passes", kPasses, "jit_softmax@0034.fusion.after_priority-fusion.before_cse",
      "change,before,after,x,y", "triton_softmax"},
     {"text", "passes", kPasses, "jit_softmax:triton_softmax.2", "line,is_highlighted,text", ""},
+    {"two-dumps", "passes", "attention_block", "", "module,result,instructions", "60748"},
     {"timeline", "kernels", kCpu, kConvolution, "lane,row,event,start_ps,duration_ps",
      "conv_general_dilated.3"},
     {"kernels", "kernels", kCpu, kConvolution, "instruction,opcode,self", "conv_general_dilated.3"},
@@ -156,6 +157,7 @@ class ExportTest : public ViewerTest {
                                    .note = "a, \"quoted\" note",
                                    .selection = session().navigation.selection()});
     if (std::string_view(c.screen) == "divergence") RunAndTakeValues();
+    if (std::string_view(c.view) == "two-dumps") session().second.Open(Sample(kGpu));
     if (std::string_view(c.view) == "verdict") SearchPass(session(), 0, 0);
     if (std::string_view(c.view) == "reducer") app().Run(Command::kReduce);
     Settle();

@@ -176,6 +176,12 @@ Cases KeysTest::ViewerCases() {
       {kSearch, popup(Popups::Kind::kSearch)},
       {kCompare, popup(Popups::Kind::kCompare)},
       {kCompareProfile, popup(Popups::Kind::kCompareProfile)},
+      {kCloseSecond, on_home([this] { return !session().second.is_open(); },
+                             [this] {
+                               session().second.Open(Sample("attention_block_h100"));
+                               Settle();
+                               EXPECT_TRUE(session().second.dump().ready());
+                             })},
       {kExportPng, popup(Popups::Kind::kExport)},
       {kExportSvg, popup(Popups::Kind::kExport)},
       {kExportCsv, popup(Popups::Kind::kExport)},

@@ -192,13 +192,14 @@ TEST_F(LinkedViewsTest, EveryViewIsCovered) {
       "graph",      "selection", "notes",   "text",       "changes",  "before-after",
       "kernels",    "code",      "buffers", "memory",     "timeline", "passes",
       "statistics", "roofline",  "modules", "divergence",
-      "home",     // behaviour_test.cc, tasks_test.cc
-      "verdict",  // verdict_test.cc
-      "values",   // shows, and selects nothing
-      "pinned",   // values_test.cc
-      "curve",    // lab_test.cc
-      "reducer",  // lab_test.cc; selects nothing
-      "thread",   // simulated_test.cc; selects nothing
+      "home",       // behaviour_test.cc, tasks_test.cc
+      "verdict",    // verdict_test.cc
+      "values",     // shows, and selects nothing
+      "pinned",     // values_test.cc
+      "curve",      // lab_test.cc
+      "reducer",    // lab_test.cc; selects nothing
+      "two-dumps",  // two_dumps_test.cc
+      "thread",     // simulated_test.cc; selects nothing
   };
   for (const ViewRow& row : ViewRows())
     EXPECT_NE(std::ranges::find(covered, row.id), covered.end()) << row.id;

@@ -230,6 +230,20 @@ TEST_F(MannersTest, EveryControlSaysWhatItDoes) {
   EXPECT_GT(asked_controls_, kSanitized ? 20 : 200);
 }
 
+TEST_F(MannersTest, TwoDumpsDoSoToo) {
+  for (const Window& window : Swept(kWindows)) {
+    Open({SourcePath("samples/attention_block"), ""}, window, window.scale == 1);
+    session().second.Open(SourcePath("samples/attention_block_h100"));
+    app().dock().SetScreen("passes");
+    app().dock().Focus("two-dumps");
+    Settle();
+    CheckCutLabels("two dumps " + std::to_string(window.width), window.scale);
+    CheckControls("two dumps");
+    Stop();
+  }
+  Report();
+}
+
 TEST_F(MannersTest, PopupsDoSoToo) {
   const std::pair<Command, const char*> popups[] = {
       {Command::kKeys, "keys"},       {Command::kPalette, "palette"},

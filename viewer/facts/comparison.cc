@@ -13,6 +13,7 @@
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/search_index.h"
+#include "viewer/model/second_dump.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
@@ -20,7 +21,8 @@ namespace {
 
 struct ComparisonKey {
   using Value = analysis::PassChanges;
-  int32_t module_before = -1, stage_before = -1, module = -1, stage = -1;
+  int32_t other_module = -1, other_stage = -1, module = -1, stage = -1;
+  uint64_t second = 0;
   analysis::Annotations annotations = analysis::Annotations::kCounted;
   auto operator<=>(const ComparisonKey&) const = default;
 };
@@ -29,11 +31,18 @@ struct ComparisonKey {
 
 void Comparison::Rebase(const dump::DumpModel& before, const dump::DumpModel& now,
                         std::vector<std::string>& lost) {
-  if (!is_set()) return;
+  if (!is_set() || second != 0) return;  // the second dump is read again too
   const StageAnchor place = AnchorOfStage(before, module, stage);
   const Place found = FindPlace(now, place);
   *this = {.module = found.module, .stage = found.stage};
   if (found.stage < 0) lost.push_back("comparison with " + ToString(place));
+}
+
+Comparison ChosenComparison(const Context& context) {
+  const Comparison chosen = context.marks.Of<Comparison>();
+  if (chosen.second == 0) return chosen;
+  const bool is_there = context.second.dump().ready() && chosen.second == context.second.reading();
+  return is_there ? chosen : Comparison();
 }
 
 analysis::Annotations AnnotationsIn(const Context& context) {
@@ -46,19 +55,23 @@ const Pending<analysis::PassChanges>& ShownChanges(Context& context, int32_t mod
   return context.data.Changes(module, stage, AnnotationsIn(context));
 }
 
-const Pending<analysis::PassChanges>& CompareStages(Context& context, const Comparison& before,
+const Pending<analysis::PassChanges>& CompareStages(Context& context, const Comparison& other,
                                                     int32_t module, int32_t stage) {
   using Changes = Result<std::shared_ptr<const analysis::PassChanges>>;
+  const auto dump = context.document.dump().value;
+  const bool is_second = other.second != 0;
   return context.cache.Get(
-      ComparisonKey{before.module, before.stage, module, stage, AnnotationsIn(context)},
+      ComparisonKey{other.module, other.stage, module, stage, other.second, AnnotationsIn(context)},
       "comparing two stages",
-      [dump = context.document.dump().value, provenance = context.data.Provenance(module), before,
-       module, stage, annotations = AnnotationsIn(context)](TaskControl&) -> Changes {
-        HLOSCOPE_ASSIGN_OR_RETURN(auto earlier, dump->Module(before.module, before.stage));
+      [dump, other_dump = is_second ? context.second.dump().value : dump, other, module, stage,
+       provenance = is_second || other.module != module ? nullptr : context.data.Provenance(module),
+       annotations = AnnotationsIn(context)](TaskControl&) -> Changes {
+        HLOSCOPE_ASSIGN_OR_RETURN(auto earlier, other_dump->Module(other.module, other.stage));
         HLOSCOPE_ASSIGN_OR_RETURN(auto later, dump->Module(module, stage));
+        if (other.second != 0) std::swap(earlier, later);
         const analysis::Alignment links =
-            provenance != nullptr && before.module == module
-                ? provenance->lineage().Between(before.stage, *earlier, stage, *later)
+            provenance != nullptr
+                ? provenance->lineage().Between(other.stage, *earlier, stage, *later)
                 : analysis::Align(*earlier, *later);
         return std::make_shared<const analysis::PassChanges>(
             analysis::FindChanges(*earlier, *later, links, annotations));
@@ -66,10 +79,12 @@ const Pending<analysis::PassChanges>& CompareStages(Context& context, const Comp
 }
 
 std::string ComparisonText(Context& context, const Comparison& comparison) {
-  const auto modules = context.document.dump()->modules();
+  const bool is_second = comparison.second != 0;
+  const auto modules = (is_second ? context.second.dump() : context.document.dump())->modules();
   const auto m = static_cast<size_t>(comparison.module), s = static_cast<size_t>(comparison.stage);
   if (m >= modules.size() || s >= modules[m].stages.size()) return "a stage that no longer exists";
   const std::string& stage = modules[m].stages[s].name;
+  if (is_second) return fmt::format("second dump: {}, {}", modules[m].name, stage);
   if (comparison.module == context.navigation.module()) return stage;
   return fmt::format("{} ({}), {}", modules[m].name, modules[m].id, stage);
 }
@@ -77,21 +92,24 @@ std::string ComparisonText(Context& context, const Comparison& comparison) {
 std::vector<ComparisonChoice> ComparisonChoices(Context& context, std::string_view words,
                                                 size_t most) {
   std::vector<ComparisonChoice> out;
-  const auto modules = context.document.dump()->modules();
   const int32_t here = context.navigation.module(), shown = ShownChangeStage(context);
-  auto add = [&](int32_t m) {
-    const auto stages = static_cast<int32_t>(modules[static_cast<size_t>(m)].stages.size());
-    for (int32_t s = 0; s < stages && out.size() < most; ++s) {
-      const Comparison comparison{.module = m, .stage = s};
-      if (m == here && s == shown) continue;
+  const auto add = [&](const dump::ModuleEntry& entry, int32_t m, uint64_t second) {
+    for (int32_t s = 0; s < std::ssize(entry.stages) && out.size() < most; ++s) {
+      if (second == 0 && m == here && s == shown) continue;
+      const Comparison comparison{.module = m, .stage = s, .second = second};
       std::string text = ComparisonText(context, comparison);
       if (HasWords(text, words)) out.push_back({.comparison = comparison, .text = std::move(text)});
     }
   };
-  if (here >= 0) add(here);
+  const auto modules = context.document.dump()->modules();
+  if (here >= 0) add(modules[static_cast<size_t>(here)], here, 0);
   for (int32_t m = 0; m < std::ssize(modules) && out.size() < most; ++m) {
-    if (m != here) add(m);
+    if (m != here) add(modules[static_cast<size_t>(m)], m, 0);
   }
+  if (!context.second.dump().ready()) return out;
+  const auto others = context.second.dump()->modules();
+  for (int32_t m = 0; m < std::ssize(others) && out.size() < most; ++m)
+    add(others[static_cast<size_t>(m)], m, context.second.reading());
   return out;
 }
 

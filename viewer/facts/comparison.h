@@ -16,10 +16,15 @@ namespace hloscope::viewer {
 /// What the stage in view is compared with.
 struct Comparison {
   int32_t module = -1, stage = -1;
+  uint64_t second = 0;  // SecondDump::reading of the dump it is in; 0: the one that is open
   bool is_set() const { return module >= 0 && stage >= 0; }
   void Rebase(const dump::DumpModel& before, const dump::DumpModel& now,
               std::vector<std::string>& lost);
+  bool operator==(const Comparison&) const = default;
 };
+
+// What was chosen, as long as it is there.
+Comparison ChosenComparison(const Context& context);
 
 /// What only advises a backend does not count as a change.
 struct ChangeFilter {
@@ -32,8 +37,9 @@ analysis::Annotations AnnotationsIn(const Context& context);
 // What was done since the stage before, as the user chose it.
 const Pending<analysis::PassChanges>& ShownChanges(Context& context, int32_t module, int32_t stage);
 
-// What was done from `before` to the stage; fails where one of the two cannot be read.
-const Pending<analysis::PassChanges>& CompareStages(Context& context, const Comparison& before,
+// What was done from `other` to the stage, or from the stage to `other` of the second dump; fails
+// where one of the two cannot be read.
+const Pending<analysis::PassChanges>& CompareStages(Context& context, const Comparison& other,
                                                     int32_t module, int32_t stage);
 
 // "before_optimizations", or "jit_f, before_optimizations" where it is another module than the one

@@ -8,30 +8,14 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "viewer/facts/comparison.h"
-#include "viewer/frame/path_completion.h"
-#include "viewer/lab/recorded_inputs.h"
 #include "viewer/model/bookmark.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
-#include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
-#include "viewer/model/requests.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
-namespace {
-
-constexpr size_t kMaxCompletions = 200;
-
-bool Exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
-
-}  // namespace
-
 void Popups::Show(Kind kind) {
   kind_ = kind;
   fresh_ = true;
@@ -70,7 +54,7 @@ void Popups::Draw(Frame& frame, const Actions& actions) {
     case Kind::kNote:
       return DrawNote(frame);
     case Kind::kCompare:
-      return DrawCompare(frame);
+      return DrawCompare(frame, actions);
     case Kind::kExport:
       return DrawExport(frame, actions);
     case Kind::kInputs:
@@ -270,128 +254,6 @@ void Popups::DrawHits(Frame& frame) {
     ImGui::PopStyleColor();
   }
   ImGui::EndTable();
-}
-
-// The field of a path: Tab completes it as far as there is one way to go on.
-bool Popups::PathField(const char* hint) {
-  if (fresh_) ImGui::SetKeyboardFocusHere();
-  ImGui::SetNextItemWidth(-1);
-  const auto complete = [](ImGuiInputTextCallbackData* data) {
-    const std::string_view typed(data->Buf, static_cast<size_t>(data->BufTextLen));
-    const std::string longer = CommonBeginning(typed, CompletionsOf(typed, kMaxCompletions));
-    data->DeleteChars(0, data->BufTextLen);
-    data->InsertChars(0, longer.c_str());
-    return 0;
-  };
-  const bool entered = ImGui::InputTextWithHint(
-      "##field", hint, &text_,
-      ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackCompletion, complete);
-  Help(hint);
-  return entered;
-}
-
-// The path that was chosen, of those opened before or typed; empty: none yet. One that is not there
-// is refused, and what is open stays open.
-std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint,
-                               const Actions& actions) {
-  std::string path;
-  if (Begin(frame, "##open", 760, 480)) {
-    Title(frame, title);
-    if (PathField(hint)) path = text_;
-    if (listed_ != text_) {
-      listed_ = text_;
-      entries_ = text_.empty() ? std::vector<std::string>() : CompletionsOf(text_, kMaxCompletions);
-      refusal_.clear();
-    }
-    if (!refusal_.empty()) Label(frame.theme, Color::kError, refusal_);
-    if (!text_.empty()) {
-      if (ImGui::Button("Open")) path = text_;
-      Help("open this path\nEnter");
-    }
-    ImGui::BeginChild("##paths");
-    if (!entries_.empty())
-      Label(frame.theme, Color::kTextSecondary, "in this folder (Tab completes)");
-    std::string into;
-    for (size_t i = 0; i < entries_.size(); ++i) {
-      const std::string label = SafeText(entries_[i], 100) + "##entry" + std::to_string(i);
-      const bool pressed = ImGui::Selectable(label.c_str());
-      WholeIfCut(entries_[i], SafeText(entries_[i], 100));
-      if (!pressed) continue;
-      // A folder is gone into; Open or Enter open it as a dump.
-      (entries_[i].ends_with('/') ? into : path) = entries_[i];
-    }
-    if (!into.empty()) text_ = into;
-    if (actions.recent != nullptr) Label(frame.theme, Color::kTextSecondary, "recent");
-    if (actions.recent != nullptr && actions.recent->empty()) Sentence(frame, "no recent files");
-    for (size_t i = 0; actions.recent != nullptr && i < actions.recent->size(); ++i) {
-      const std::string& recent = (*actions.recent)[i];
-      std::string label = SafeText(recent, 100) + "##recent" + std::to_string(i);
-      if (ImGui::Selectable(label.c_str())) path = recent;
-      WholeIfCut(recent, SafeText(recent, 100));
-    }
-    ImGui::EndChild();
-    if (!path.empty() && !Exists(path)) {
-      refusal_ = "there is no " + path + "; choose one below or type another path";
-      path.clear();
-    }
-  }
-  End();
-  if (!path.empty()) Close();
-  return path;
-}
-
-void Popups::DrawOpen(Frame& frame, const Actions& actions) {
-  std::string path =
-      AskForPath(frame, "Open",
-                 "path of a dump directory, module or profile; or drop it on the window", actions);
-  if (!path.empty()) actions.open({std::move(path)});
-}
-
-void Popups::DrawCompareProfile(Frame& frame, const Actions& actions) {
-  std::string path =
-      AskForPath(frame, "Compare with a second profile",
-                 "path of a trace, or of a dump directory that contains one", actions);
-  if (path.empty()) return;
-  frame.context.document.CompareWith(std::move(path));
-  frame.context.requests.Show("kernels");
-}
-
-void Popups::DrawInputs(Frame& frame) {
-  std::string path =
-      AskForPath(frame, "Run on inputs from a file",
-                 "path of an .npz, a snapshot, a bundle, or a folder with input_N.npy", {});
-  if (path.empty()) return;
-  frame.context.marks.Of<ChosenInputs>().path = std::move(path);
-  frame.context.requests.Show("divergence");
-}
-
-void Popups::DrawCompare(Frame& frame) {
-  std::optional<Comparison> chosen;
-  Context& context = frame.context;
-  if (Begin(frame, "##compare", 760, 560) && context.document.dump().ready()) {
-    Title(frame, "Compare the stage in view with …");
-    const bool enter = Field("name of a stage, pass or module");
-    if (ImGui::IsItemEdited()) chosen_ = 0;
-    constexpr size_t kMax = 400;
-    const std::vector<ComparisonChoice> choices = ComparisonChoices(context, text_, kMax);
-    MoveChosen(static_cast<int>(choices.size()));
-    ImGui::BeginChild("##list");
-    for (size_t i = 0; i < choices.size(); ++i) {
-      const bool is_chosen = static_cast<int>(i) == chosen_;
-      const std::string label = fmt::format("{}##choice{}", SafeText(choices[i].text, 100), i);
-      if (ImGui::Selectable(label.c_str(), is_chosen) || (is_chosen && enter))
-        chosen = choices[i].comparison;
-      WholeIfCut(choices[i].text, SafeText(choices[i].text, 100));
-      if (is_chosen && !ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5f);
-    }
-    if (choices.empty()) Sentence(frame, "no matches");
-    ImGui::EndChild();
-  }
-  End();
-  if (!chosen) return;
-  Close();
-  context.marks.Of<Comparison>() = *chosen;
-  context.requests.Show("changes");
 }
 
 void Popups::DrawExport(Frame& frame, const Actions& actions) {

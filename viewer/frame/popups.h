@@ -3,9 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "viewer/facts/comparison.h"
 #include "viewer/frame/bundle_popup.h"
 #include "viewer/model/search_index.h"
 #include "viewer/model/task_cache.h"
@@ -61,11 +63,14 @@ class Popups {
   void StartSearch(Context& context);
   void DrawHits(Frame& frame);
   std::string AskForPath(Frame& frame, const char* title, const char* hint, const Actions& actions);
+  std::string ChoosePath(Frame& frame, bool entered, const Actions& actions);
+  std::string ChooseRecentDump(const Context& context) const;
+  std::optional<Comparison> ChooseStage(const std::vector<ComparisonChoice>& choices, bool enter);
   void DrawOpen(Frame& frame, const Actions& actions);
   void DrawCompareProfile(Frame& frame, const Actions& actions);
   void DrawInputs(Frame& frame);
   void DrawNote(Frame& frame);
-  void DrawCompare(Frame& frame);
+  void DrawCompare(Frame& frame, const Actions& actions);
   void DrawExport(Frame& frame, const Actions& actions);
   void DrawBundle(Frame& frame);
   bool Field(const char* hint);

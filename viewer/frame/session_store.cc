@@ -50,6 +50,11 @@ void SessionStore::Update() {
   if (!dump.ready()) return RefuseSelection();
   if (restored_life_ != session_.document.life()) return Opened();
   if (session_.document.verdict().value.get() != shown_verdict_) ShowVerdict();
+  const SecondDump& second = session_.second;
+  if (second.dump().ready() && remembered_second_ != second.path()) {
+    remembered_second_ = second.path();
+    Remember(remembered_second_, session_.recent);
+  }
   TrySelect();
 }
 
@@ -59,7 +64,9 @@ void SessionStore::Opened() {
   Remember(session_.document.path(), session_.recent);
   if (state_.keeps()) SayNotKept(SaveSettings());
   ShowVerdict();
+  const bool is_chosen = dock_.is_chosen();
   Restore();
+  if (session_.second.is_open() && !is_chosen) session_.requests.Show("two-dumps");
   TrySelect();
   if (!wanted_view_.empty()) session_.requests.Show(std::exchange(wanted_view_, {}));
 }

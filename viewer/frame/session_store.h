@@ -9,8 +9,8 @@
 #include "viewer/frame/appearance.h"
 #include "viewer/frame/dock.h"
 #include "viewer/frame/view_history.h"
-#include "viewer/session/session.h"
 #include "viewer/model/state_folder.h"
+#include "viewer/session/session.h"
 #include "viewer/window/surface.h"
 
 namespace hloscope::viewer {
@@ -73,7 +73,8 @@ class SessionStore {
   Saved saved_;           // last, whether or not that could be written
   std::string not_kept_;  // why it could not
   std::string wanted_selection_, wanted_view_;
-  std::string selecting_;  // what is being looked for
+  std::string selecting_;          // what is being looked for
+  std::string remembered_second_;  // in the list of recent paths
   uint64_t restored_life_ = 0;
   const debug::DivergeVerdict* shown_verdict_ = nullptr;
 };

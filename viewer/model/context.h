@@ -13,6 +13,7 @@ class Experiment;
 class Messages;
 class Navigation;
 class Requests;
+class SecondDump;
 class TaskCache;
 class Tasks;
 struct Bookmark;
@@ -22,6 +23,7 @@ struct Context {
   Document& document;                // what is open
   Navigation& navigation;            // what is selected and in view
   DumpData& data;                    // what is read of the dump
+  SecondDump& second;                // what the dump is compared with
   TaskCache& cache;                  // anything else that is computed in the background
   Marks& marks;                      // what views mark for each other
   Requests& requests;                // what is asked of the frame around the views

@@ -78,6 +78,7 @@ void Document::Replace(const std::vector<std::string>& paths, Tasks& tasks, Mess
   profile_paths_.clear();
   second_profile_.clear();
   path_.clear();
+  second_path_.clear();
   dump_ = {};
   watch_.Forget();
   news_ = {};
@@ -93,9 +94,10 @@ void Document::Replace(const std::vector<std::string>& paths, Tasks& tasks, Mess
 void Document::Take(SortedPaths& sorted, Tasks& tasks, Messages& messages) {
   profile_paths_ = std::move(sorted.profiles);
   for (std::string& error : sorted.errors) messages.Post(Severity::kError, std::move(error));
-  for (size_t i = 1; i < sorted.others.size(); ++i) {
+  if (sorted.others.size() > 1) second_path_ = sorted.others[1];
+  for (size_t i = 2; i < sorted.others.size(); ++i) {
     messages.Post(Severity::kWarning,
-                  sorted.others[i] + ": not opened, only one dump can be open at a time");
+                  sorted.others[i] + ": not opened, only two dumps can be open at a time");
   }
   if (!sorted.others.empty()) path_ = sorted.others.front();
   if (sorted.verdict) {
@@ -119,9 +121,10 @@ void Document::ReadAgain(const std::vector<std::string>& also, Tasks& tasks, Mes
        [this, &tasks, &messages, life = life_, then = std::move(then)](SortedPaths& sorted) {
          if (life != life_) return;
          for (std::string& error : sorted.errors) messages.Post(Severity::kError, std::move(error));
-         for (const std::string& other : sorted.others) {
+         if (!sorted.others.empty()) second_path_ = sorted.others.front();
+         for (size_t i = 1; i < sorted.others.size(); ++i) {
            messages.Post(Severity::kWarning,
-                         other + ": not opened, only one dump can be open at a time");
+                         sorted.others[i] + ": not opened, only two dumps can be open at a time");
          }
          if (!sorted.profiles.empty()) profile_paths_ = std::move(sorted.profiles);
          if (sorted.verdict) KeepVerdict(*std::move(sorted.verdict), sorted.verdict_json);

@@ -46,7 +46,8 @@ class Document {
 
   /// Opens a dump directory, a module or a bundle in place of what was open; traces among the paths
   /// go to profile_paths(), a verdict of `diverge` to verdict(), which opens what it is about where
-  /// no other path does; so does the one in a bundle.
+  /// no other path does; so does the one in a bundle. A second dump among the paths is for
+  /// TakeSecondPath.
   void Replace(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages);
   /// Reads the dump again, for `then`, which may Adopt it; what is open stays meanwhile. Traces and
   /// verdicts among `also` take the place of the open ones; other paths are left out.
@@ -63,6 +64,8 @@ class Document {
   const std::vector<std::string>& profile_paths() const { return profile_paths_; }
   const Pending<dump::DumpModel>& dump() const { return dump_; }
   const Pending<debug::DivergeVerdict>& verdict() const { return verdict_; }
+  /// The dump that was named after the one that is open, once; empty: none.
+  std::string TakeSecondPath() { return std::exchange(second_path_, {}); }
   const std::string& verdict_json() const { return verdict_json_; }  // as it was read
   /// It names what is open, or came with it: no other path was given for what it is about.
   bool verdict_is_own() const { return verdict_is_own_; }
@@ -93,7 +96,7 @@ class Document {
   void KeepVerdict(debug::KeptVerdict kept, std::string_view json);
 
   const Limits limits_;
-  std::string path_, second_profile_;
+  std::string path_, second_path_, second_profile_;
   std::vector<std::string> profile_paths_;
   uint64_t generation_ = 0, life_ = 0;
   uint64_t reading_task_ = 0;  // that reads the dump again; 0: none did

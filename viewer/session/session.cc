@@ -16,6 +16,7 @@ Session::Session(const SessionOptions& options)
     : Context{.document = document_,
               .navigation = navigation_,
               .data = data_,
+              .second = second_,
               .cache = cache_,
               .marks = marks_,
               .requests = requests_,
@@ -29,6 +30,7 @@ Session::Session(const SessionOptions& options)
       cache_(tasks),
       data_(document_, cache_),
       navigation_(document_, data_, tasks),
+      second_(options.limits, options.wake, tasks, messages),
       tasks_(options.threads, options.wake) {}
 
 void Session::Replace(const std::vector<std::string>& paths) {
@@ -37,6 +39,7 @@ void Session::Replace(const std::vector<std::string>& paths) {
   cache_.Clear();
   data_.Clear();
   marks_.Clear();
+  second_.Close();
   tasks_.NoteCancelled(false);
   bookmarks_.clear();
   experiment_.Reset();
@@ -85,6 +88,7 @@ void Session::TakeReading(std::shared_ptr<DumpReading> reading) {
   cache_.Clear();
   data_.Clear();
   document_.Adopt(std::move(*reading));
+  second_.ReadAgain();
 }
 
 Sought Session::Missing() const {
@@ -145,6 +149,7 @@ void Session::Adopt() {
   cache_.Clear();
   data_.Clear();
   document_.Adopt(std::move(*done.reading));
+  second_.ReadAgain();
   AdoptSelection(before, now, refound);
   for (Bookmark& bookmark : bookmarks_) {
     if (const auto* name = bookmark.is_named() ? nullptr : refound.NameOf(bookmark.selection))
@@ -316,10 +321,12 @@ void Session::AddProfiles(const std::vector<std::string>& paths) {
 
 bool Session::Update() {
   const bool ran = experiment_.Update(), changed = document_.TakeNews();
+  const bool second_changed = second_.Update();
   const bool collected = tasks_.Collect();
+  if (std::string path = document_.TakeSecondPath(); !path.empty()) second_.Open(std::move(path));
   NameBookmarks();
   FindEvents();
-  return collected || ran || changed;
+  return collected || ran || changed || second_changed;
 }
 
 void Session::CancelWork() {
@@ -331,6 +338,7 @@ void Session::CancelWork() {
 void Session::Resume() {
   tasks_.NoteCancelled(false);
   cache_.DropCancelled();
+  second_.cache().DropCancelled();
   navigation_.ForgetCounterparts();
 }
 

@@ -19,6 +19,7 @@
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
+#include "viewer/model/second_dump.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/model/tasks.h"
 #include "viewer/session/refound.h"
@@ -99,6 +100,7 @@ class Session : public Context {
   TaskCache cache_;
   DumpData data_;
   Navigation navigation_;
+  SecondDump second_;
   Tasks tasks_;
 };
 

@@ -12,8 +12,10 @@
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
+#include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
+#include "viewer/model/second_dump.h"
 #include "viewer/model/stage_columns.h"
 #include "viewer/widgets/widgets.h"
 
@@ -111,25 +113,27 @@ void DrawScrubber(Frame& frame, int32_t module) {
   }
 }
 
-// The left side: the previous stage, unless another was chosen.
+// The left side: the previous stage, unless another was chosen; the second dump is at the right.
 void DrawAgainst(Frame& frame, int32_t module, int32_t stage) {
   Context& context = frame.context;
-  Comparison& chosen = context.marks.Of<Comparison>();
+  const Comparison chosen = ChosenComparison(context);
   const auto& stages = context.document.dump()->modules()[static_cast<size_t>(module)].stages;
   ImGui::AlignTextToFramePadding();
+  const std::string here = SafeText(stages[static_cast<size_t>(stage)].name, 70);
+  const std::string other =
+      chosen.is_set() ? SafeText(ComparisonText(context, chosen), 70) : "previous stage";
   if (chosen.is_set() || stage > 0) {
-    Label(frame.theme, Color::kTextSecondary,
-          chosen.is_set() ? SafeText(ComparisonText(context, chosen), 70) : "previous stage");
+    Label(frame.theme, Color::kTextSecondary, chosen.second != 0 ? here : other);
     ImGui::SameLine();
     Label(frame.theme, Color::kTextSecondary, "→");
     ImGui::SameLine();
   }
-  Label(SafeText(stages[static_cast<size_t>(stage)].name, 70));
+  Label(chosen.second != 0 ? other : here);
   ImGui::SameLine();
   CommandButton(frame, Command::kCompare, "Compare with …");
   if (!chosen.is_set()) return;
   ImGui::SameLine();
-  if (ImGui::Button("Previous stage")) chosen = {};
+  if (ImGui::Button("Previous stage")) context.marks.Of<Comparison>() = {};
   Help("compare with the previous stage");
 }
 
@@ -145,12 +149,12 @@ std::optional<StagePair> DrawChangeHead(Frame& frame) {
   }
   DrawScrubber(frame, module);
   DrawAgainst(frame, module, stage);
-  const Comparison& chosen = context.marks.Of<Comparison>();
+  const Comparison chosen = ChosenComparison(context);
   if (!chosen.is_set() && stage == 0) {
     Sentence(frame, "first stage: select a later one, press ], or compare with another");
     return {};
   }
-  if (chosen.is_set() && chosen.module == module && chosen.stage == stage) {
+  if (chosen == Comparison{.module = module, .stage = stage}) {
     Sentence(frame, "same stage on both sides: select another stage or module");
     return {};
   }
@@ -159,14 +163,22 @@ std::optional<StagePair> DrawChangeHead(Frame& frame) {
                       : ShownChanges(context, module, stage);
   if (!ShowPending(frame, changes, "the changes")) return {};
   StagePair pair;
-  pair.module = module;
-  pair.after = stage;
+  pair.module_before = pair.module = module;
+  pair.before = pair.after = stage;
   pair.changes = changes.value;
-  pair.module_before = chosen.is_set() ? chosen.module : module;
-  pair.before = chosen.is_set() ? chosen.stage
-                                : context.data.Provenance(module)->lineage().Neighbour(stage, -1);
+  if (chosen.second != 0) {
+    pair.module = chosen.module;
+    pair.after = chosen.stage;
+    pair.second = chosen.second;
+  } else if (chosen.is_set()) {
+    pair.module_before = chosen.module;
+    pair.before = chosen.stage;
+  } else {
+    pair.before = context.data.Provenance(module)->lineage().Neighbour(stage, -1);
+  }
+  DumpData& later = chosen.second != 0 ? context.second.data() : context.data;
   const Pending<hlo::Module>& before = context.data.Module(pair.module_before, pair.before);
-  const Pending<hlo::Module>& after = context.data.Module(module, stage);
+  const Pending<hlo::Module>& after = later.Module(pair.module, pair.after);
   if (!ShowPending(frame, before, "previous stage") || !ShowPending(frame, after, "the stage"))
     return {};
   pair.text_before = before.value;
@@ -183,10 +195,15 @@ void DrawIgnoreMetadata(Frame& frame) {
 }
 
 void SelectInPair(Context& context, const StagePair& pair, bool is_after, hlo::InstructionId id) {
+  if (is_after && pair.second != 0) {
+    context.messages.Post(Severity::kNote,
+                          std::string(pair.text_after->name(id)) + " is only in the second dump");
+    return;
+  }
   if (is_after)
     return context.navigation.Select(Selection::OfInstruction(pair.module, pair.after, id));
   const Selection earlier = Selection::OfInstruction(pair.module_before, pair.before, id);
-  if (pair.module_before == pair.module) {
+  if (pair.second == 0 && pair.module_before == pair.module) {
     Follow(context, {.selection = earlier, .view = {}, .stage = pair.after});
   } else {
     context.navigation.Select(earlier);

@@ -66,7 +66,7 @@ class ChangesView : public View {
   }
 
   std::string HighlightedItems(Context& context) const override {
-    const Comparison& chosen = context.marks.Of<Comparison>();
+    const Comparison chosen = ChosenComparison(context);
     return fmt::format("{} rows, selected {}{}", rows_.size(),
                        selected_row_ >= 0 && context.navigation.module() >= 0 ? "yes" : "no",
                        chosen.is_set() ? "\nagainst " + ComparisonText(context, chosen) : "");
@@ -104,9 +104,9 @@ class ChangesView : public View {
 
   void CollectRows(Context& context) {
     const analysis::PassChanges& changes = *pair_.changes;
-    std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}", context.document.generation(),
+    std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}/{}", context.document.generation(),
                                   pair_.module, pair_.after, unchanged_, changes.rows.size(),
-                                  pair_.module_before, pair_.before) +
+                                  pair_.module_before, pair_.before, pair_.second) +
                       (context.marks.Of<ChangeFilter>().ignores_metadata ? "/quiet" : "");
     if (key != rows_key_) {
       rows_key_ = key;
@@ -115,8 +115,8 @@ class ChangesView : public View {
       revealed_ = 0;
       for (const analysis::DiffRow& row : changes.rows) AddRow(row);
     }
-    hlo::InstructionId now = context.navigation.InstructionIn(pair_.after), was;
-    if (pair_.module_before == pair_.module) was = context.navigation.InstructionIn(pair_.before);
+    const hlo::InstructionId now = context.navigation.InstructionIn(pair_.stage_in_view(true)),
+                             was = context.navigation.InstructionIn(pair_.stage_in_view(false));
     auto found = std::ranges::find_if(rows_, [&](const Line& line) {
       return (now.valid() && line.after.valid() && line.after.index <= now.index &&
               now.index < line.after.index + std::max(1u, line.skipped)) ||
@@ -156,7 +156,8 @@ class ChangesView : public View {
 
   // What is gone is selected where it was, and this change stays on the screen.
   void Click(Context& context, const Line& line) const {
-    SelectInPair(context, pair_, line.after.valid(), line.after.valid() ? line.after : line.before);
+    const bool is_after = pair_.second != 0 ? !line.before.valid() : line.after.valid();
+    SelectInPair(context, pair_, is_after, is_after ? line.after : line.before);
   }
 
   void DrawRows(Frame& frame) {

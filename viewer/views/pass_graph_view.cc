@@ -35,6 +35,7 @@ constexpr int32_t kWidest = 64;
 struct ChangeGraphKey {
   using Value = graph::ChangeGraph;
   int32_t module_before = -1, before = -1, module = -1, after = -1;
+  uint64_t second = 0;
   analysis::Annotations annotations = analysis::Annotations::kCounted;
   auto operator<=>(const ChangeGraphKey&) const = default;
 };
@@ -61,7 +62,9 @@ class PassGraphView : public View {
     Follow(frame);
     DrawToolbar(frame);
     if (!pair_.changes->counts.any() && !part_.whole) {
-      Sentence(frame, "This pass changed nothing. Whole graph (N) shows the stage.");
+      Sentence(frame, pair_.second == 0
+                          ? "This pass changed nothing. Whole graph (N) shows the stage."
+                          : "Nothing differs. Whole graph (N) shows the stage.");
       return;
     }
     DrawPictures(frame);
@@ -195,8 +198,8 @@ class PassGraphView : public View {
   // --- What is drawn, in the background
   bool Ready(Frame& frame) {
     Context& context = frame.context;
-    const ChangeGraphKey key{pair_.module_before, pair_.before, pair_.module, pair_.after,
-                             AnnotationsIn(context)};
+    const ChangeGraphKey key{pair_.module_before, pair_.before, pair_.module,
+                             pair_.after,         pair_.second, AnnotationsIn(context)};
     if (key != key_ || generation_ != context.document.generation()) {
       context.cache.Drop(key_);
       key_ = key;
@@ -258,9 +261,9 @@ class PassGraphView : public View {
   // --- The one selection of all views
   NodeId Selected(Context& context) const {
     for (Side side : {Side::kAfter, Side::kBefore}) {
-      if (side == Side::kBefore && pair_.module_before != pair_.module) continue;
+      const int32_t stage = pair_.stage_in_view(side == Side::kAfter);
+      if (stage < 0) continue;
       const Selection& now = context.navigation.selection();
-      const int32_t stage = side == Side::kAfter ? pair_.after : pair_.before;
       // What was selected in one of the two is meant, not what stands for it in the other.
       const bool is_own = now.kind == SelectionKind::kInstruction && now.module == pair_.module &&
                           now.stage == pair_.before && side == Side::kAfter;
@@ -281,8 +284,7 @@ class PassGraphView : public View {
     std::unordered_set<uint32_t> highlighted;
     for (const StageCounterpart& c : navigation.counterparts().stages) {
       for (Side side : graph::kSides) {
-        if (side == Side::kBefore && pair_.module_before != pair_.module) continue;
-        if (c.stage != (side == Side::kAfter ? pair_.after : pair_.before)) continue;
+        if (c.stage != pair_.stage_in_view(side == Side::kAfter)) continue;
         if (const NodeId node = graph_->NodeOf(side, c.instruction); node.valid())
           highlighted.insert(node.index);
       }
@@ -300,6 +302,8 @@ class PassGraphView : public View {
   void Choose(Context& context, Side side, NodeId id) {
     if (!id.valid() || graph_ == nullptr) return;
     const graph::ChangeNode& node = (*graph_)[id];
+    // What both dumps have is selected in the one that is open.
+    if (pair_.second != 0) side = Side::kBefore;
     // A frame that stands for something else is that of the other side.
     if (!node[side].valid()) side = graph::OtherSide(side);
     SelectInPair(context, pair_, side == Side::kAfter, node[side]);
@@ -401,7 +405,9 @@ class PassGraphView : public View {
     const bool roomy = ImGui::GetContentRegionAvail().y > kMinHeightWithLegend / 2 * frame.scale;
     const hlo::Module& text = graph_->module(side);
     if (roomy)
-      FittedLabel(fmt::format("{}: {}", is_before ? "Before" : "After",
+      FittedLabel(fmt::format("{}: {}",
+                              pair_.second == 0 ? (is_before ? "Before" : "After")
+                                                : (is_before ? "First dump" : "Second dump"),
                               CountText(std::ssize(text.instructions())) + " instructions"));
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const CanvasEvents events =

@@ -299,4 +299,17 @@ Result<DumpComparison> CompareDumps(std::vector<DumpPrograms> dumps, const Limit
   return out;
 }
 
+std::string ToString(const StageDifference& difference) {
+  return difference.stage.empty() ? difference.what : difference.stage + ": " + difference.what;
+}
+
+std::string DifferencesText(const ComparedModule& module) {
+  std::string out;
+  for (const ProgramClass& one : module.classes) {
+    for (const StageDifference& difference : one.differences)
+      out += (out.empty() ? "" : "; ") + ToString(difference);
+  }
+  return out;
+}
+
 }  // namespace hloscope::debug

@@ -16,6 +16,9 @@ struct StageDifference {
   std::string text_a, text_b;  // the first instruction that differs, where there is one
 };
 
+// "after_optimizations: 2 changed, …", in one line.
+std::string ToString(const StageDifference& difference);
+
 // Dumps whose modules of one group are equal.
 struct ProgramClass {
   std::vector<int32_t> dumps;
@@ -35,6 +38,9 @@ struct ComparedModule {
   // side is unknown.
   int64_t growth_of_peak = 0, growth_of_instructions = 0;
 };
+
+// All differences of all classes in one line.
+std::string DifferencesText(const ComparedModule& module);
 
 // Files of equal programs that have other names or metadata.
 struct MetadataChange {
