@@ -75,7 +75,7 @@ int64_t HeapSimulation::BytesOf(int32_t allocation, const std::vector<Change>& c
   std::vector<std::pair<int64_t, int64_t>> blocks(tuples.begin(), tuples.end());
   if (!heap.empty()) {
     const int64_t base = std::ranges::min(heap, {}, &Buffer::offset).offset;
-    blocks.emplace_back(base, std::min(PlaceOf(heap, true), PlaceOf(heap, false)));
+    blocks.emplace_back(base, std::min(HeapBytes(heap, true), HeapBytes(heap, false)));
   }
   std::ranges::sort(blocks);
   int64_t total = 0;
@@ -83,7 +83,7 @@ int64_t HeapSimulation::BytesOf(int32_t allocation, const std::vector<Change>& c
   return total;
 }
 
-int64_t HeapSimulation::PlaceOf(std::vector<Buffer> buffers, bool is_by_size) const {
+int64_t HeapSimulation::HeapBytes(std::vector<Buffer> buffers, bool is_by_size) const {
   // Time counts beginnings and ends: at one instruction all begin before any ends.
   std::vector<std::tuple<int32_t, bool, int64_t, size_t>> events;
   for (size_t k = 0; k < buffers.size(); ++k) {

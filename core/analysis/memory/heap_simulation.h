@@ -35,7 +35,7 @@ class HeapSimulation {
     int64_t size = 0, offset = 0, id = 0;
     Interval lives;
   };
-  int64_t PlaceOf(std::vector<Buffer> buffers, bool is_by_size) const;
+  int64_t HeapBytes(std::vector<Buffer> buffers, bool is_by_size) const;
   int64_t BytesOf(int32_t allocation, const std::vector<Change>& changes) const;
   int64_t RoundUp(int64_t bytes) const;
 

@@ -221,7 +221,7 @@ Status ChangeArgument(hlo::Rewriter& rewriter, const Module& module, const Argum
           module.shape(user).element_type() == change.shape.element_type())
         rewriter.ReplaceAllUses(user, made);
     }
-    value = rewriter.Add(module.entry_id(), std::string(module.name(old)) + ".narrow",
+    value = rewriter.Add(module.entry_id(), std::string(module.name(old)) + ".as_given",
                          Opcode::kConvert, before, std::vector{made});
   }
   rewriter.ReplaceAllUses(old, value);
