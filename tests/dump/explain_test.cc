@@ -35,6 +35,14 @@ constexpr Expected kErrors[] = {
 #undef EXPLAINED_ERROR
 };
 
+// Rows are found by the first bytes of a line: one that begins otherwise never fits.
+TEST(ExplainTest, EachRowCanBeFound) {
+  for (const ErrorRow& row : ErrorRows()) {
+    const std::string_view first = row.pattern.first();
+    EXPECT_TRUE(first.size() >= 4 && !first.contains('\n')) << row.text;
+  }
+}
+
 TEST(ExplainTest, MustCompileFailuresOfTensorFlow) {
   for (const Expected& row : kErrors) {
     const std::string text = ReadError(row.file);

@@ -37,6 +37,8 @@ std::optional<Evidence> ReadEvidence(std::string_view kind, const ErrorPlace& pl
 
 Evidence ReadNothing(const ErrorPlace&, ExplainedError&) { return {}; }
 
+Evidence ReadFirst(const ErrorPlace&, ExplainedError&) { return {"first", {}, true}; }
+
 std::optional<double> BytesOf(std::string_view text) {
   double value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
