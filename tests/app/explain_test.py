@@ -94,9 +94,13 @@ class Explain(unittest.TestCase):
         answer = objects(out)[0]
         self.assertEqual((status, answer['error']), (1, 'no line of it is an error (2 informational lines)'))
         self.assertEqual((answer['read'], answer['nearest_kind'], answer['nearest_text']), ('', '', ''))
-        # An unknown line among them is still what was read.
-        answer = objects(run('explain', '--json', '-', text=log + 'the carburettor is stuck\n')[1])[0]
-        self.assertEqual(answer['read'], 'the carburettor is stuck')
+        # An unknown line among them is still what was read, an exception that is logged as information too.
+        for line, read in (('the carburettor is stuck', 'the carburettor is stuck'),
+                           ('I0517 16:48:59.615311 140650292352064 run.py:255] CarburettorError: it is stuck', 'CarburettorError: it is stuck')):
+            answer = objects(run('explain', '--json', '-', text=f'{log}{line}\n')[1])[0]
+            self.assertEqual(answer['read'], read)
+        answer = objects(run('explain', '--json', '-', text=log + '    the carburettor is stuck\n')[1])[0]
+        self.assertTrue(answer['error'].startswith('no error text'), answer)
 
     def test_graphs_of_pytorch_xla(self):
         def block(kind, cause, graph, inputs, frames, name='Inputs'):

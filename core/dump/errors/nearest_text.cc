@@ -72,8 +72,11 @@ NearestText FindNearestText(std::string_view text) {
   NearestText found;
   LineReader reader(text);
   int best = 0;
+  bool only_informational = true;
   for (std::string_view line; reader.Next(line);) {
+    line = WithoutLogPrefix(line);
     found.informational += LevelOf(line) == 'I';
+    only_informational &= Trim(line).empty() || IsInformational(line);
     // Of several the last: Python and compilers name the error behind its traceback.
     const int weight = Weight(line);
     if (weight == 0 || weight < best) continue;
@@ -81,6 +84,7 @@ NearestText FindNearestText(std::string_view text) {
     found.line = Trim(line).substr(0, 300);
     found.at_line = reader.number();
   }
+  if (!only_informational) found.informational = 0;
   if (found.line.empty()) return found;
   std::vector<std::set<std::string>> rows;
   std::map<std::string, double, std::less<>> weights;

@@ -11,7 +11,7 @@ struct NearestText {
   std::string line;           // that looks most like an error; empty: the text has none
   int32_t at_line = 0;        // from 1
   std::string kind, known;    // of the table; empty: none is near
-  int64_t informational = 0;  // lines of level I
+  int64_t informational = 0;  // lines of level I, where the text has no others
 };
 NearestText FindNearestText(std::string_view text);
 
