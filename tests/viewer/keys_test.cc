@@ -397,6 +397,8 @@ Cases KeysTest::GraphLookCases() {
       {kGraphFusions, at(looks)},
       {kGraphDevices, at(looks)},
       {kGraphContents, at(looks)},
+      {kGraphOrder, at([this] { return Has(HighlightedItems("graph"), "largest first"); },
+                       [this] { Press("4"); })},
       {kGraphZoomIn, at([this] { return Zoom() > zoom_; })},
       {kGraphZoomOut, at([this] { return Zoom() < zoom_; })},
       {kGraphReadable, at([this] { return Zoom() == 1 && zoom_ != 1; }, [this] { Press("-"); })},

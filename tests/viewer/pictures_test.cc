@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <sstream>
 #include <unordered_set>
 
+#include "core/analysis/cost.h"
 #include "core/base/file.h"
 #include "core/debug/run/run_recorder.h"
 #include "core/dump/dump_model.h"
@@ -222,6 +224,52 @@ TEST_F(PicturesTest, ALargeProgramIsATableOfContents) {
   Press("4");
   EXPECT_EQ(HighlightedItems("graph").find(" rows"), std::string::npos);
   EXPECT_EQ(State().back(), '0');
+}
+
+// Of each scope the figures of its kernels, in either order.
+TEST_F(PicturesTest, RowsHaveTheFiguresOfTheirKernels) {
+  const std::string path = Sample("attention_block_h100");
+  const auto dump = dump::DumpModel::Open(path, Limits{});
+  ASSERT_TRUE(dump);
+  const auto compiled = (*dump)->Module(0, (*dump)->FinalStage(0));
+  ASSERT_TRUE(compiled);
+  double bytes = 0, flops = 0;
+  for (const auto& kernel :
+       graph::MapKernels(**compiled, analysis::PlacementIn(**dump, 0, **compiled)).kernels) {
+    const analysis::Cost cost = analysis::CostOf(**compiled, kernel.instruction);
+    bytes += cost.bytes;
+    flops += cost.flops;
+  }
+  Start({path});
+  Press("Ctrl+2");
+  Settle();
+  const auto amounts = [&] {
+    const auto csv = app().dock().Find("graph")->view->Export(ExportFormat::kCsv, session());
+    std::istringstream lines(csv.value_or(""));
+    std::vector<double> out;
+    double all_bytes = 0, all_flops = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("0,")) continue;
+      double amount = 0, of_bytes = 0, of_flops = 0;
+      const size_t last = line.rfind(','), middle = line.rfind(',', last - 1),
+                   first = line.rfind(',', middle - 1);
+      EXPECT_EQ(std::sscanf(line.c_str() + first, ",%lf,%lf,%lf", &amount, &of_bytes, &of_flops), 3)
+          << line;
+      out.push_back(amount);
+      all_bytes += of_bytes;
+      all_flops += of_flops;
+    }
+    EXPECT_EQ(all_bytes, bytes);
+    EXPECT_EQ(all_flops, flops);
+    return out;
+  };
+  std::vector<double> in_order = amounts();
+  Press("O");
+  std::vector<double> sorted = amounts();
+  EXPECT_TRUE(std::ranges::is_sorted(sorted, std::greater<>()));
+  EXPECT_NE(in_order, sorted);
+  std::ranges::sort(in_order, std::greater<>());
+  EXPECT_EQ(in_order, sorted);
 }
 
 TEST_F(PicturesTest, HitsOfASearchAreCounted) {

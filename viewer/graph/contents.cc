@@ -6,7 +6,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/analysis/cost.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/opcode_traits.h"
@@ -34,6 +33,8 @@ double ContentSums::total() const { return std::accumulate(amount.begin(), amoun
 ContentSums& ContentSums::operator+=(const ContentSums& other) {
   if (kernel == graph::kNoKernel) kernel = other.kernel;
   operations += other.operations;
+  cost.flops += other.cost.flops;
+  cost.bytes += other.cost.bytes;
   numbers += other.numbers;
   instructions += other.instructions;
   for (size_t k = 0; k < kernels.size(); ++k) {
@@ -49,6 +50,8 @@ Contents::Contents(std::shared_ptr<const hlo::Module> program,
     : program_(std::move(program)), kernels_(std::move(kernels)), is_time_(sheet != nullptr) {
   const auto& all = kernels_->map.kernels;
   amount_.assign(all.size(), 0);
+  for (const graph::KernelMap::Kernel& kernel : all)
+    cost_.push_back(analysis::CostOf(*kernels_->module, kernel.instruction));
   if (sheet != nullptr) {
     for (const KernelRow& row : sheet->rows) {
       if (!row.instruction.valid()) continue;
@@ -56,8 +59,7 @@ Contents::Contents(std::shared_ptr<const hlo::Module> program,
       if (kernel != graph::kNoKernel) amount_[kernel] += static_cast<double>(row.self);
     }
   } else {
-    for (size_t k = 0; k < all.size(); ++k)
-      amount_[k] = analysis::CostOf(*kernels_->module, all[k].instruction).bytes;
+    for (size_t k = 0; k < all.size(); ++k) amount_[k] = cost_[k].bytes;
   }
   Assign(source);
   FindKinds();
@@ -165,6 +167,7 @@ ContentSums Contents::SumsOfKernel(uint32_t kernel) const {
   const auto lane = static_cast<size_t>(graph::LaneOf(kernels_->map.kernels[kernel].place));
   sums.kernels[lane] = 1;
   sums.amount[lane] = amount_[kernel];
+  sums.cost = cost_[kernel];
   sums.kernel = kernel;
   return sums;
 }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/analysis/cost.h"
 #include "core/graph/lanes.h"
 #include "core/graph/sums_below.h"
 #include "viewer/facts/kernel_sheet.h"
@@ -20,6 +21,7 @@ namespace hloscope::viewer {
 struct ContentSums {
   graph::LaneCounts kernels = {};                     // by lane
   std::array<double, graph::kLaneCount> amount = {};  // by lane: see Contents::is_time
+  analysis::Cost cost;                                // by shapes
   int64_t operations = 0;                             // that were written: see graph::IsOperation
   uint32_t kernel = graph::kNoKernel;                 // where there is one, the first
   // Of all instructions the sum of their numbers, and how many: the middle is where it stands.
@@ -62,6 +64,7 @@ class Contents {
   std::shared_ptr<const StageKernels> kernels_;
   bool is_time_ = false;
   std::vector<double> amount_;             // by kernel
+  std::vector<analysis::Cost> cost_;       // by kernel
   std::vector<hlo::InstructionId> owner_;  // by kernel
   graph::KernelMembers counted_;           // by instruction: its kernels, as numbers
   std::vector<uint32_t> unassigned_;

@@ -109,9 +109,12 @@ void ContentsPane::FillRows() {
   const auto push = [&](NodeId group, int depth) {
     std::vector<NodeId> children(tree.children(group).begin(), tree.children(group).end());
     // Scopes begin early with what they need only later: where most of them is tells more.
-    if (contents_ != nullptr)
-      std::ranges::stable_sort(children, {},
-                               [&](NodeId child) { return contents_->Of(tree, child).middle(); });
+    if (contents_ != nullptr) {
+      std::ranges::stable_sort(children, {}, [&](NodeId child) {
+        const ContentSums& sums = contents_->Of(tree, child);
+        return std::pair(largest_first_ ? -sums.total() : 0, sums.middle());
+      });
+    }
     for (size_t k = children.size(); k-- > 0;)
       pending.push_back({children[k], graph::kNoKernel, depth});
   };
@@ -187,6 +190,11 @@ size_t ContentsPane::FindRow(NodeId node) const {
 
 void ContentsPane::CloseAll() {
   open_.assign(open_.size(), false);
+  stale_ = true;
+}
+
+void ContentsPane::SwitchOrder() {
+  largest_first_ = !largest_first_;
   stale_ = true;
 }
 
@@ -323,6 +331,22 @@ void ContentsPane::DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, flo
            true);
 }
 
+// What a row takes, with its share of the whole.
+std::string ContentsPane::FiguresOf(const ContentSums& sums) const {
+  const ContentSums& whole = contents_->whole();
+  const auto share = [](double part, double all) {
+    return all > 0 ? fmt::format(", {:.1f} %", 100 * part / all) : std::string();
+  };
+  std::string out = graph::ToText(sums.kernels);
+  if (contents_->is_time())
+    out += "\ntime: " + TimeText(sums.total()) + share(sums.total(), whole.total());
+  out += fmt::format("\nbytes moved (estimate): {}{}",
+                     graph::BytesText(static_cast<int64_t>(sums.cost.bytes)),
+                     share(sums.cost.bytes, whole.cost.bytes));
+  return out + fmt::format("\nFLOPs (estimate): {:.3g}{}", sums.cost.flops,
+                           share(sums.cost.flops, whole.cost.flops));
+}
+
 // From every operation of the shown kernel in view to where the kernel counts.
 void ContentsPane::DrawRibbon(Frame& frame, const Columns& columns, float top) const {
   if (contents_ == nullptr || shown_kernel_ == graph::kNoKernel ||
@@ -382,7 +406,13 @@ void ContentsPane::DrawRow(Frame& frame, size_t index, const Columns& columns,
   DrawName(frame, row, sums, at, name_end);
   DrawBecame(frame, sums, kernel, {columns.became, at.y}, columns.runs - 6 * scale);
   DrawBar(frame, sums, {columns.runs, at.y}, columns.right);
-  if (!cut_.empty()) Help(cut_);
+  const bool has_figures = contents_ != nullptr && sums.launches() > 0 && is_hovered &&
+                           ImGui::GetIO().MousePos.x >= columns.runs;
+  if (has_figures) {
+    Help(FiguresOf(sums));
+  } else if (!cut_.empty()) {
+    Help(cut_);
+  }
   if (is_scope && ImGui::IsMouseHoveringRect(at, {columns.became, at.y + height})) {
     ImGui::SetCursorScreenPos({name_end, at.y});
     if (ImGui::SmallButton("Graph")) events.drawn = row.node;
@@ -404,8 +434,14 @@ void ContentsPane::DrawHead(Frame& frame, const Columns& columns, const ContentT
   title(columns.left, columns.became, titles.wrote);
   title(columns.became, columns.runs, titles.became);
   const bool is_time = contents_ != nullptr && contents_->is_time();
-  title(columns.runs, columns.right,
-        is_time ? "Where it runs: measured time" : "Where it runs: bytes moved, by shapes");
+  const std::string amount =
+      is_time ? "Where it runs: measured time" : "Where it runs: bytes moved, by shapes";
+  ImGui::SetCursorScreenPos({columns.runs, at.y});
+  const float room = columns.right - columns.runs;
+  const std::string text = FittedText(amount + (largest_first_ ? ", largest first" : ""), room);
+  if (ImGui::Selectable((text + "##order").c_str(), false, 0, {room, 0})) SwitchOrder();
+  Help(amount + (largest_first_ ? ", largest first" : "") +
+       "\nclick for the order of the program, or the largest first\nO");
   ImGui::SetCursorScreenPos({at.x, at.y + ImGui::GetTextLineHeightWithSpacing()});
 }
 
@@ -464,15 +500,15 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
 }
 
 std::string ContentsPane::Csv() const {
-  std::string out = "depth,name,operations,kernels,became,amount\n";
+  std::string out = "depth,name,operations,kernels,became,amount,bytes,flops\n";
   for (const Row& row : rows_) {
     const ContentSums sums = SumsOf(row);
     const uint32_t kernel = KernelOf(row, sums);
     out += fmt::format(
-        "{},{},{},{},{},{:.0f}\n", row.depth, CsvCell(NameOf(row)), sums.operations,
+        "{},{},{},{},{},{:.0f},{:.0f},{:.0f}\n", row.depth, CsvCell(NameOf(row)), sums.operations,
         sums.launches(),
         kernel == graph::kNoKernel ? std::string() : CsvCell(NameOfKernel(*paint_.kernels, kernel)),
-        sums.total());
+        sums.total(), sums.cost.bytes, sums.cost.flops);
   }
   return out;
 }

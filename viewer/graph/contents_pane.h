@@ -35,6 +35,9 @@ class ContentsPane {
   ContentEvents Step(Command command);
   void CloseAll();
   void OpenAll();
+  // Rows of a scope in program order, or the largest first.
+  void SwitchOrder();
+  bool is_largest_first() const { return largest_first_; }
   // The rows that are there, also those that are not in view.
   std::string Csv() const;
   size_t rows() const { return rows_.size(); }
@@ -60,6 +63,7 @@ class ContentsPane {
   ContentSums SumsOf(const Row& row) const;
   uint32_t KernelOf(const Row& row, const ContentSums& sums) const;
   std::string NameOf(const Row& row) const;
+  std::string FiguresOf(const ContentSums& sums) const;
   void DrawHead(Frame& frame, const Columns& columns, const ContentTitles& titles);
   void DrawRow(Frame& frame, size_t index, const Columns& columns, ContentEvents& events);
   void DrawName(Frame& frame, const Row& row, const ContentSums& sums, ImVec2 at, float end);
@@ -79,7 +83,7 @@ class ContentsPane {
   uint32_t shown_kernel_ = graph::kNoKernel;
   std::vector<LegendEntry> legend_;
   std::vector<bool> open_;  // by node
-  bool lists_unassigned_ = false;
+  bool lists_unassigned_ = false, largest_first_ = false;
   graph::NodeId focus_;
   hlo::InstructionId followed_;  // the selection that focus_ went to
   double most_ = 0;              // the amount of the longest bar

@@ -141,7 +141,9 @@ class GraphView : public View {
       out += fmt::format("{}: {}\n", name, pane->data()->graph.tree().Title(pane->focus()));
     }
     if (fusions_.data() == nullptr) return out;
-    if (ShowsRows()) out += fmt::format("{} rows\n", rows_.rows());
+    if (ShowsRows())
+      out += fmt::format("{} rows{}\n", rows_.rows(),
+                         rows_.is_largest_first() ? ", largest first" : "");
     const graph::Picture& picture = fusions_.data()->graph.picture();
     const auto frames = std::ranges::count(picture.boxes, true, &Box::open);
     if (!sought_.empty()) out += fmt::format("found {}\n", fusions_.found());
@@ -530,6 +532,9 @@ class GraphView : public View {
         return true;
       case Command::kGraphCloseOuter:
         Act(frame, rows_.Step(Command::kGraphLeft));
+        return true;
+      case Command::kGraphOrder:
+        rows_.SwitchOrder();
         return true;
       case Command::kGraphCloseAll:
         rows_.CloseAll();
