@@ -18,6 +18,7 @@ from hloscope._commands import commands as commands
 from hloscope._errors import BadInput as BadInput, Died as Died, HloscopeError as HloscopeError, Unsupported as Unsupported
 from hloscope._map import MapItem as MapItem, map as map
 from hloscope._program import program as program
+from hloscope._ray import RayExecutor as RayExecutor
 from hloscope._record import record as record
 from hloscope._results import BundleResult as BundleResult, CompareResult as CompareResult, DivergeResult as DivergeResult
 from hloscope._results import InfoResult as InfoResult, Output as Output, Problem as Problem, ProfileResult as ProfileResult

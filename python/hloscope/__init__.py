@@ -14,7 +14,7 @@ _PLACES = {
     "HloscopeError": "_errors", "BadInput": "_errors", "Unsupported": "_errors", "Died": "_errors",
     "Result": "_results", "RunResult": "_results", "VerifyResult": "_results", "CompareResult": "_results", "DivergeResult": "_results",
     "ReduceResult": "_results", "BundleResult": "_results", "InfoResult": "_results", "ProfileResult": "_results", "Output": "_results",
-    "Problem": "_results", "MapItem": "_map",
+    "Problem": "_results", "MapItem": "_map", "RayExecutor": "_ray",
 }
 __all__ = ["__version__", *_PLACES]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hloscope.map over Dask and MPI, each with a worker killed in the middle of 1,000 modules. python_map_test.py HLOSCOPE SAMPLES"""
+"""hloscope.map over Dask, MPI and Ray, with workers killed in the middle. python_map_test.py HLOSCOPE SAMPLES"""
 import json
 import os
 import signal
@@ -93,6 +93,38 @@ class Mpi(FolderTest):
         except OSError:
             return None
         return words.get('PMI_RANK', words.get('OMPI_COMM_WORLD_RANK'))
+
+
+class Ray(FolderTest):
+    def test_workers_are_killed(self):
+        """Both workers of a local Ray, in the middle of 100 modules."""
+        if not has(sys.executable, 'ray'):
+            self.skipTest('no Ray')
+        code = f'''
+import json, os, signal, time
+import hloscope, ray
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+modules = {modules()[:100]!r}
+
+@ray.remote
+def worker():
+    time.sleep(0.2)  # so that the other one takes the other task
+    return os.getpid()
+
+pids = set(ray.get([worker.remote(), worker.remote()]))
+for count, item in enumerate(hloscope.map(modules, "verify", executor=hloscope.RayExecutor())):
+    print(json.dumps([item.index, str(item.error or ""), item.result.lines[0]["instructions"]]), flush=True)
+    if count == 50:
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+bad, = hloscope.map(["absent.hlo"], "verify", executor=hloscope.RayExecutor())
+print(json.dumps(type(bad.error).__name__))
+'''
+        environment = dict(os.environ, RAY_AUTH_MODE='disabled', RAY_TMPDIR=self.folder, HOME=self.folder)
+        done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=600, env=environment)
+        *items, bad = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(('[', '"'))]
+        self.assertEqual(sorted(items), [[k, '', 1] for k in range(100)], done.stderr)
+        self.assertEqual(bad, 'BadInput')
 
 
 class Overhead(FolderTest):
