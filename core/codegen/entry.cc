@@ -2,6 +2,7 @@
 #include "core/base/own_library_entry.h"
 #include "core/codegen/generate.h"
 #include "core/codegen/gpu_code.h"
+#include "core/codegen/library/library_calls.h"
 #include "core/codegen/object.h"
 
 HLOSCOPE_OWN_LIBRARY
@@ -11,5 +12,7 @@ extern "C" const hloscope::compile::GenerateKernelsFunction hloscope_generate_ke
     &hloscope::codegen::GenerateKernels;
 extern "C" const hloscope::compile::GenerateGpuCodeFunction hloscope_generate_gpu_code =
     &hloscope::codegen::GenerateGpuCode;
+extern "C" const hloscope::compile::MakeLibraryCallsFunction hloscope_make_transform_calls =
+    &hloscope::codegen::MakeTransformCalls;
 extern "C" const hloscope::compile::WriteObjectFunction hloscope_write_object =
     &hloscope::codegen::WriteObject;

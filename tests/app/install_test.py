@@ -2,6 +2,7 @@
 """What `cmake --install` leaves works from any place: install_test.py CMAKE BUILD SAMPLES.
 
 The installed program runs a module in its worker, finds the viewer's library and draws the same picture as the one of the build."""
+import glob
 import os
 import shutil
 import subprocess
@@ -54,6 +55,20 @@ class Installed(unittest.TestCase):
     def test_it_runs_a_module(self):
         done = run(self.program, 'run', SAMPLES + '/mlp_train_step')
         self.assertEqual(done.returncode, 0, done.stderr[-500:])
+
+    def test_it_needs_no_library_of_calls(self):
+        """As a wheel has none: dots and convolutions are kernels of our own then, transforms calls of our own."""
+        library, = glob.glob(os.path.join(self.prefix, 'lib/**/libhloscope_library_calls.so'), recursive=True)
+        os.rename(library, library + '.away')
+        self.addCleanup(os.rename, library + '.away', library)
+        module = os.path.join(self.folder, 'transform.hlo')
+        with open(module, 'w', encoding='utf-8') as f:
+            f.write('HloModule m\nENTRY e {\n  x = f32[8,16] parameter(0)\n  y = f32[16,128] parameter(1)\n'
+                    '  z = f32[8,128] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n'
+                    '  ROOT t = c64[8,65] fft(z), fft_type=RFFT, fft_length={128}\n}\n')
+        for what in (module, SAMPLES + '/conv_net'):
+            done = run(self.program, 'run', what, '--platform', 'cpu', '--reference_platform', 'interpreter', '--no-cache')
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_its_python_part_comes_with_it(self):
         done = run(self.program, 'skill')

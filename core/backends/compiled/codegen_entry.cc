@@ -24,12 +24,11 @@ Result<std::unique_ptr<compile::KernelLibrary>> MakeLibraryCalls(
     const compile::Compilation& compilation, std::vector<hlo::InstructionId>& kernels) {
   const auto calls = compile::LibraryCallsOf(*compilation.module);
   if (calls.empty()) return std::make_unique<NoCalls>();
-  if (!HasLibraryCalls()) {
-    std::ranges::copy(calls, std::back_inserter(kernels));
-    return std::make_unique<NoCalls>();
-  }
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls, CodegenEntry<compile::MakeLibraryCallsFunction>(
-                                                       compile::kMakeLibraryCalls, kCallsLibrary));
+  using Function = compile::MakeLibraryCallsFunction;
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls,
+                            HasLibraryCalls()
+                                ? CodegenEntry<Function>(compile::kMakeLibraryCalls, kCallsLibrary)
+                                : CodegenEntry<Function>("hloscope_make_transform_calls"));
   HLOSCOPE_ASSIGN_OR_RETURN(auto made, make_calls(compilation.module, calls));
   std::ranges::copy_if(calls, std::back_inserter(kernels),
                        [&](hlo::InstructionId id) { return made->Find(id) == nullptr; });

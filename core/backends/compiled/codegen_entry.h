@@ -24,11 +24,11 @@ Result<Function> CodegenEntry(const char* name, const char* library = kCodegenLi
   return *static_cast<const Function*>(entry);
 }
 
-// False in a build without oneDNN: every dot, convolution and transform is a kernel of our own.
+// False in a build without oneDNN: every dot and convolution is a kernel of our own.
 bool HasLibraryCalls();
 
 // The calls of libraries in a compiled module; those that the library refuses are added to
-// `kernels`, all where there is none.
+// `kernels`; without one, all but the transforms.
 Result<std::unique_ptr<compile::KernelLibrary>> MakeLibraryCalls(
     const compile::Compilation& compilation, std::vector<hlo::InstructionId>& kernels);
 

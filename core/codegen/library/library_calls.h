@@ -9,5 +9,8 @@ namespace hloscope::codegen {
 // processor has code for. Equal ones are made once.
 Result<std::unique_ptr<compile::KernelLibrary>> MakeLibraryCalls(
     std::shared_ptr<const hlo::Module> module, std::span<const hlo::InstructionId> calls);
+// The transforms among them, which are ours; there are no kernels of transforms.
+Result<std::unique_ptr<compile::KernelLibrary>> MakeTransformCalls(
+    std::shared_ptr<const hlo::Module> module, std::span<const hlo::InstructionId> calls);
 
 }  // namespace hloscope::codegen
