@@ -411,8 +411,9 @@ class CompareCommand : public Command {
                               : out + FormatText("  only names or metadata differ: {}\n", metadata);
     }
     std::string out = FormatText("{} and {} differ, first {}\n", a_, b_, first.what);
-    if (!first.text_a.empty()) out += FormatText("  - {}\n", first.text_a);
-    if (!first.text_b.empty()) out += FormatText("  + {}\n", first.text_b);
+    const bool are_other = first.text_a != first.text_b;
+    if (are_other && !first.text_a.empty()) out += FormatText("  - {}\n", first.text_a);
+    if (are_other && !first.text_b.empty()) out += FormatText("  + {}\n", first.text_b);
     auto place = [](const std::string& computation, const std::string& instruction) {
       return instruction.empty() ? computation : computation + ":" + instruction;
     };

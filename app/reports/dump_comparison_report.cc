@@ -101,6 +101,7 @@ std::string GrowthText(const ComparedModule& module) {
 
 std::string DifferenceText(const StageDifference& difference, const std::string& dump) {
   std::string out = FormatText("    {}{}\n", dump.empty() ? "" : dump + ": ", ToString(difference));
+  if (difference.text_a == difference.text_b) return out;  // lines that do not show it
   if (!difference.text_a.empty()) out += FormatText("      - {}\n", difference.text_a);
   if (!difference.text_b.empty()) out += FormatText("      + {}\n", difference.text_b);
   return out;

@@ -211,7 +211,9 @@ class Planter:
         first = f'first {instruction} in {computation}: '
         self.check(what, status == 1 and first in difference.get('what', '') and words in difference['what']
                    and difference['a'].startswith(instruction + ' = ') and difference['b'].startswith(instruction + ' = ')
-                   and '      - ' + difference['a'] in shown and '      + ' + difference['b'] in shown, found)
+                   # Two lines that are the same, as control predecessors leave them, show nothing.
+                   and all(('      ' + line in shown) == (difference['a'] != difference['b'])
+                           for line in ('- ' + difference['a'], '+ ' + difference['b'])), found)
 
     def names(self):
         for name, file, text, instruction, computation, words in self.each(NAMES):

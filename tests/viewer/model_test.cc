@@ -263,7 +263,10 @@ TEST(DumpFacts, FilterAndOrder) {
   auto ordered = [&](ModuleColumn by, bool descending, std::string_view filter = {}) {
     return OrderModules(dump, &facts, nullptr, by, descending, filter);
   };
-  auto count = [&](int32_t m) { return facts.modules[static_cast<size_t>(m)]->instructions; };
+  auto count = [&](int32_t m) {
+    return NumberIn(dump, m, facts.modules[static_cast<size_t>(m)].get(), nullptr,
+                    ModuleColumn::kCompiled);
+  };
   const std::vector<int32_t> largest = ordered(ModuleColumn::kCompiled, true);
   ASSERT_EQ(largest.size(), dump.modules().size());
   for (size_t i = 1; i < largest.size(); ++i) EXPECT_GE(count(largest[i - 1]), count(largest[i]));
@@ -278,6 +281,21 @@ TEST(DumpFacts, FilterAndOrder) {
     EXPECT_EQ(dump.modules()[static_cast<size_t>(m)].folder.substr(0, 8), "conv_net");
   EXPECT_LT(found.size(), largest.size());
   EXPECT_TRUE(ordered(ModuleColumn::kName, true, "no such module").empty());
+}
+
+TEST(DumpFacts, BeforeOptimizationsNothingIsCompiled) {
+  const auto opened = dump::DumpModel::Open(
+      SourcePath("samples/softmax_passes_a100/module_0000.jit_softmax.before_optimizations.txt"),
+      Limits{});
+  ASSERT_TRUE(opened) << opened.error().ToString();
+  const auto facts = FindModuleFacts(**opened, 0);
+  const auto number = [&](ModuleColumn column) {
+    return NumberIn(**opened, 0, facts.get(), nullptr, column);
+  };
+  EXPECT_FALSE(facts->compiled);
+  EXPECT_EQ(number(ModuleColumn::kBefore), facts->instructions);
+  EXPECT_EQ(number(ModuleColumn::kCompiled), -1);
+  EXPECT_EQ(number(ModuleColumn::kFusions), -1);
 }
 
 TEST(OutsideTable, CountsByReasonAndOperation) {

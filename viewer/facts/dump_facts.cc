@@ -157,11 +157,12 @@ int64_t NumberIn(const dump::DumpModel& dump, int32_t module, const ModuleFacts*
   if (facts == nullptr) return -1;
   switch (column) {
     case ModuleColumn::kBefore:
-      return facts->instructions_before;
+      return facts->compiled || facts->instructions_before >= 0 ? facts->instructions_before
+                                                                : facts->instructions;
     case ModuleColumn::kCompiled:
-      return facts->instructions;
+      return facts->compiled ? facts->instructions : -1;
     case ModuleColumn::kFusions:
-      return facts->fusions;
+      return facts->compiled ? facts->fusions : -1;
     case ModuleColumn::kKernels:
       return facts->kernels > 0 ? facts->kernels : -1;
     case ModuleColumn::kMemory:

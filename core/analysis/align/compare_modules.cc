@@ -357,8 +357,9 @@ Comparer ComparerOf(const Module& a, const Module& b) {
 }  // namespace
 
 std::string FirstChange::ToString() const {
-  return text_a.empty() || text_b.empty() ? what
-                                          : fmt::format("{}: {} became {}", what, text_a, text_b);
+  return text_a.empty() || text_b.empty() || text_a == text_b
+             ? what
+             : fmt::format("{}: {} became {}", what, text_a, text_b);
 }
 
 FirstChange FirstChangeOf(const Module& a, const Module& b, const ModuleComparison& comparison) {
@@ -374,11 +375,8 @@ FirstChange FirstChangeOf(const Module& a, const Module& b, const ModuleComparis
       !changed.empty() && (changed.front().is_cause() || (added.empty() && removed.empty()));
   if (is_change) {
     const InstructionChange& c = changed.front();
-    FirstChange first{fmt::format("{}: {}", place(c.instruction, c.computation), c.what),
-                      text(a, c.a), text(b, c.b)};
-    // Lines that do not show it tell nothing.
-    if (first.text_a == first.text_b) first.text_a = first.text_b = "";
-    return first;
+    return {fmt::format("{}: {}", place(c.instruction, c.computation), c.what), text(a, c.a),
+            text(b, c.b)};
   }
   if (!removed.empty()) {
     const InstructionName& r = removed.front();

@@ -48,8 +48,10 @@ std::vector<std::pair<hlo::InstructionId, hlo::InstructionId>> EqualInstructions
 // Of modules that are not equal, the first difference: an instruction, or the header where none
 // differs.
 struct FirstChange {
-  std::string what;              // "add.1 in main: constant value differs: 1 became 2"
-  std::string text_a, text_b;    // the instruction without metadata; empty: the side has none
+  std::string what;  // "add.1 in main: constant value differs: 1 became 2"
+  // The instruction without metadata; empty: the side has none. They may be the same where a line
+  // does not show what differs.
+  std::string text_a, text_b;
   std::string ToString() const;  // in one line
 };
 FirstChange FirstChangeOf(const hlo::Module& a, const hlo::Module& b,

@@ -60,8 +60,8 @@ Status RefuseHostWork(AdaptState& state) {
   }
   if (!drawing.empty()) {
     state.Warn(
-        fmt::format("the plugin generates its own random numbers in {}; they differ from those of "
-                    "other platforms",
+        fmt::format("the plugin generates its own random numbers in {}; they may differ from those "
+                    "of other platforms",
                     ListSome(drawing)));
   }
   return {};
