@@ -354,7 +354,7 @@ class JsonKeys(FolderTest):
                             f'shutil.copy({TEXT!r}, flags["xla_dump_to"])\n')
         self.case('record', 'record', '--dump', self.path('dump'), '--framework', 'jax', '--', sys.executable, program, status=0)
         self.file_case('record: hloscope-record.json', self.path('dump/hloscope-record.json'))
-        self.case('record --inputs', 'record', '--inputs', '--dump', self.path('dump'), '--framework', 'jax', '--', sys.executable, program, status=0)
+        self.case('record --inputs', 'record', '--inputs', '--dump', self.path('dump2'), '--framework', 'jax', '--', sys.executable, program, status=0)
         self.case('record: refused', 'record', '--', self.path('absent'), status=2)
 
     def test_bench(self):
