@@ -145,7 +145,7 @@ class Planner {
                                     error ? error.message() : "it is a file"));
     plan_.dump = fs::canonical(folder, error).string();
     // Modules of each process are numbered from 0.
-    if (fs::exists(plan_.dump + "/" + dump::kRecordFile, error))
+    if (fs::is_regular_file(fs::symlink_status(plan_.dump + "/" + dump::kRecordFile, error)))
       return InputError(folder + ": holds a recording, whose files this one would overwrite",
                         "--dump with a new folder");
     if (!fs::is_empty(plan_.dump, error))
