@@ -72,12 +72,12 @@ void AddNames(std::vector<HostileBundle>& out) {
 void AddManifests(std::vector<HostileBundle>& out) {
   const std::tuple<std::string, std::string, std::string> edits[] = {
       {"\"hlob\"", "\"zip\"", "not the manifest of a bundle"},
-      {"\"version\":4", "\"version\":5", "format version 5"},
-      {"\"version\":4", "\"version\":0", "format version 0"},
-      {"\"version\":4", "\"version\":-7", "format version -7"},
-      {"\"version\":4", "\"version\":18446744073709551615", "format version"},
-      {"\"version\":4", "\"version\":1.5", "no format version"},
-      {"\"version\":4", "\"version\":\"1\"", "no format version"},
+      {"\"version\":5", "\"version\":6", "format version 6"},
+      {"\"version\":5", "\"version\":0", "format version 0"},
+      {"\"version\":5", "\"version\":-7", "format version -7"},
+      {"\"version\":5", "\"version\":18446744073709551615", "format version"},
+      {"\"version\":5", "\"version\":1.5", "no format version"},
+      {"\"version\":5", "\"version\":\"1\"", "no format version"},
       {"\"parts\":[", "\"other\":[", "no list of parts"},
       {"\"parts\":[", "\"parts\":[7,", "without file, bytes or hash"},
       {"\"file\":\"module.hlo\"", "\"file\":\"../module.hlo\"", "which is not a known part"},
