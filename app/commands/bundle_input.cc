@@ -103,6 +103,12 @@ Result<BundleInput> InputOfDump(const std::string& folder, const debug::RunSpec&
   if (file < 0) return InputError(folder + ": its module has no file that can be read");
   BundleInput input;
   input.module = model->FullPath(file);
+  if (model->modules().size() > 1) {
+    input.choice = fmt::format(
+        "the dump has {} modules, and the bundle the largest, {}: to pack another one, name its "
+        "file",
+        model->modules().size(), dump::TitleOf(model->modules()[static_cast<size_t>(module)]));
+  }
   TakeFromDump(*model, module, 0, request, input);
   return input;
 }

@@ -15,6 +15,7 @@ struct BundleInput {
   // Of the dump that it lies in; empty: unknown.
   std::string stage, framework, framework_version, xla_version, target, stablehlo, ptx,
       debug_options, log;
+  std::string choice;            // which module of several it is; empty: the only one
   debug::DumpedKernels kernels;  // of a dump that the run runs
   std::string verdict;           // the line of `diverge --json`, where the input was one
 };

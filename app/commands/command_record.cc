@@ -268,9 +268,8 @@ class RecordCommand : public Command {
                                                                  inputs_.without.size(), kMost)));
     if (inputs_.without.size() > kMost)
       names.push_back(FormatText("and {} more", inputs_.without.size() - kMost));
-    Warn(FormatText("no inputs of {}: {}; nothing called {} with arguments that Python sees",
-                    Counted(inputs_.without.size(), "module"), Join(names, ", "),
-                    VerbFor(inputs_.without.size(), "it", "them")));
+    Warn(FormatText("no inputs of {}: {}", Counted(inputs_.without.size(), "module"),
+                    Join(names, ", ")));
   }
 
   std::string InputsText() const {

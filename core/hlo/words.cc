@@ -37,7 +37,8 @@ std::optional<int64_t> LinearIndex(std::vector<int64_t> sizes, std::vector<int64
                                    const std::vector<Tile>& tiles) {
   for (const Tile& tile : tiles) {
     const size_t rank = tile.dimensions.size();
-    if (rank > sizes.size() || std::ranges::count(tile.dimensions, Tile::kCombine) > 0)
+    if (rank > sizes.size() ||
+        std::ranges::any_of(tile.dimensions, [](int64_t size) { return size < 1; }))
       return std::nullopt;
     const size_t first = sizes.size() - rank;
     std::vector<int64_t> inner_sizes, inner_index;
@@ -133,7 +134,8 @@ std::vector<LayoutPart> DescribeLayout(const Shape& shape, std::string_view devi
     std::string text = "{";
     for (size_t k = 0; k < order.size(); ++k)
       text += fmt::format("{}{}", k == 0 ? "" : ",", order[k]);
-    const bool is_default = layout.minor_to_major == Layout::Default(order.size()).minor_to_major;
+    const bool is_default = layout.minor_to_major == Layout::Default(order.size()).minor_to_major &&
+                            (layout.extras == nullptr || layout.extras->tiles.empty());
     out.push_back(
         {text + "}",
          order.size() == 1

@@ -320,6 +320,22 @@ class WithinTheBounds(FolderTest):
                 self.assertIn(b'hloscope diverge module.hlo other.hlo', parts.read('report.md'))
                 self.assertIn(b'other.hlo on the same inputs', parts.read('report.md'))
             self.assertEqual(json.loads(run('bundle', 'check', out, '--json')[1])['status'], 'reproduced')
+        # Of two modules f64 is held to its own bounds, although one of them computes in f32.
+        head = 'HloModule m\nENTRY e {\n  p = f64[4] parameter(0)\n'
+        a = self.path('a.hlo', head + '  c = f32[4] convert(p)\n  d = f32[4] multiply(c, c)\n  ROOT m = f64[4] convert(d)\n}\n')
+        b = self.path('b.hlo', head + '  ROOT m = f64[4] multiply(p, p)\n}\n')
+        status, verdict = diverge(a, b, '--bundle', out)
+        self.assertEqual((status, verdict['status'], verdict['bundle']['replayed']), (1, 'differs', 'reproduced'), verdict)
+        check = json.loads(run('bundle', 'check', out, '--json')[1])
+        self.assertIn('differs', check['replayed'] if isinstance(check.get('replayed'), str) else json.dumps(check))
+        # What a constant of the second spells is said as well.
+        spelled = 'ghp_' + 'a1B2c3D4e5F6g7H8i9J0' + 'k1L2m3N4o5P6q7R8'
+        letters = ', '.join(str(ord(c)) for c in spelled)
+        b = self.path('b.hlo', head + f'  k = u8[{len(spelled)}] constant({{{letters}}})\n  q = f64[{len(spelled)}] convert(k)\n'
+                      '  s = f64[1] slice(q), slice={[0:1]}\n  t = f64[] reshape(s)\n  u = f64[4] broadcast(t), dimensions={}\n'
+                      '  ROOT m = f64[4] multiply(p, u)\n}\n')
+        status, out_text, err = run('diverge', a, b, '--bundle', out)
+        self.assertIn('other.hlo: ', out_text + err)
         # `reduce` runs one module alone.
         status, _, err = run('reduce', out, '-o', self.path('small.hlo'))
         self.assertEqual(status, 2)

@@ -166,6 +166,11 @@ class RecordInputs(RecordTest):
             self.check_literals(bundle.read('inputs.literals.pb'), [-1, 1])
         check = subprocess.run([HLOSCOPE, 'bundle', 'check', 'b.hlob', '--json'], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(json.loads(check.stdout)['status'], 'reproduced', check.stdout)
+        # Of another stage, with other parameters, they are not.
+        other = self.path('d/module_0001.jit_f.cpu_after_optimizations.txt', module('jit_f', ['f32[1]'], root='log(p0)'))
+        run = subprocess.run([HLOSCOPE, 'run', other], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual((run.returncode, 'do not fit this stage' in run.stdout), (0, True), run.stdout + run.stderr)
+        os.unlink(other)
         # What the user asks for comes before them.
         for option in (['--seed', '3'], ['--inputs', self.path('d/module_0001.jit_f.inputs.npz')]):
             run = subprocess.run([HLOSCOPE, 'run', 'd', *option], cwd=self.folder, capture_output=True, text=True, check=True)
@@ -189,13 +194,17 @@ class RecordInputs(RecordTest):
         """Of the framework and of the XLA in it: in the record and in the bundle's report."""
         self.install('jax', '0.10.2')
         self.install('jaxlib', '0.10.2')
-        self.path('site/jaxlib/version.py', '_git_hash = "990e6a0b8413"\n')
+        self.path('site/jaxlib/version.py', '_git_hash = "990e6a0b84138346e6a38785412f36356e0e5dc3"\n')
         self.path('site/jaxlib/xla_client.py', '_version = 467\n')
         self.module(1, 'jit_f', 'f32[2]')
         self.recorded(more='import jax\n')
         with open(self.path('d/hloscope-record.json'), encoding='utf-8') as file:
             self.assertEqual(json.load(file)['xla'], {'jaxlib_commit': '990e6a0b8413', 'xla_client': '467'})
-        subprocess.run([HLOSCOPE, 'bundle', 'create', 'd', '-o', 'b.hlob'], cwd=self.folder, capture_output=True, text=True, check=True)
+        made = subprocess.run([HLOSCOPE, 'bundle', 'create', 'd', '-o', 'b.hlob'], cwd=self.folder, capture_output=True, text=True, check=True)
+        self.assertNotIn('the dump has', made.stdout)
+        self.path('d/module_0002.jit_g.before_optimizations.txt', module('jit_g', ['f32[2]']))
+        made = subprocess.run([HLOSCOPE, 'bundle', 'create', 'd', '-o', 'two.hlob'], cwd=self.folder, capture_output=True, text=True, check=True)
+        self.assertIn('the dump has 2 modules, and the bundle the largest, ', made.stdout)
         with zipfile.ZipFile(self.path('b.hlob')) as bundle:
             self.assertNotIn('inputs.literals.pb', bundle.namelist())
             self.assertEqual(json.loads(bundle.read('manifest.json'))['xla_version'], 'jaxlib_commit 990e6a0b8413, xla_client 467')

@@ -201,6 +201,22 @@ ENTRY e {
 }
 
 // As XLA: entries by their key, the first of equal ones, without commas between them.
+// As the text is: what describes layouts divides by the sizes.
+TEST(Proto, TileSizesBelowOneAreRefused) {
+  const auto module =
+      ParseText("HloModule m\nENTRY e {\n  ROOT p = f32[16,256]{1,0:T(8,128)} parameter(0)\n}\n")
+          .module;
+  ASSERT_NE(module, nullptr);
+  proto::HloModuleProto message = ToMessage(ModuleToProto(*module));
+  auto* layout =
+      message.mutable_computations(0)->mutable_instructions(0)->mutable_shape()->mutable_layout();
+  ASSERT_EQ(layout->tiles_size(), 1);
+  layout->mutable_tiles(0)->set_dimensions(0, 0);
+  const auto file = ReadProto(BytesOf(message.SerializeAsString()));
+  ASSERT_FALSE(file.has_value());
+  EXPECT_NE(file.error().message.find("tile size is below 1"), std::string::npos);
+}
+
 TEST(Proto, RecoveryTableIsSorted) {
   constexpr std::string_view kText = R"(HloModule m, origin_recovery_table={
     {"c" {1}} : {"b"}, "ENTRY f { p = f32[4] parameter(0), metadata={op_name=\"n\"} }"

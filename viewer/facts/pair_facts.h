@@ -23,9 +23,10 @@ std::string_view ToString(KernelChange change);
 // Kernels of both dumps that run the same operations; by dump.
 struct KernelPairRow {
   KernelChange change = KernelChange::kSame;
-  std::array<std::string, 2> names;         // "fusion.3 and 2 more"; empty: none
-  std::array<int64_t, 2> launches = {};     // in one run; -1: the number of iterations is not known
-  std::array<double, 2> bytes = {};         // of operands and results, a loop's body once
+  std::array<std::string, 2> names;      // "fusion.3 and 2 more"; empty: none
+  std::array<int64_t, 2> launches = {};  // in one run; -1: the number of iterations is not known
+  std::array<double, 2> bytes =
+      {};  // of operands and results, once where the iterations are not known
   std::array<hlo::InstructionId, 2> first;  // of the kernels, in the compiled stage
   int64_t operations = 0;                   // of the module as it was given
 };

@@ -8,6 +8,7 @@ namespace hloscope::viewer {
 void SecondDump::Open(std::string path) {
   if (path.empty() && path_.empty()) return;
   path_ = std::move(path);
+  tasks_.Cancel(document_.dump().task);
   cache_.Clear();
   data_.Clear();
   document_.Replace(path_.empty() ? std::vector<std::string>() : std::vector{path_}, tasks_,

@@ -138,7 +138,9 @@ void DrawKernels(Frame& frame, const ModulePair& pair) {
       {"first", "kernels, library calls and copies of the first dump", 2.2F},
       {"second", "those of the second dump that run the same operations", 2.2F},
       {"launches", "in one run, in the first and in the second dump", 1.1F},
-      {"bytes", "read and written, by shapes; a loop's body once", 1.9F},
+      {"bytes",
+       "read and written, by shapes; in a loop as often as it runs, once where that is not known",
+       1.9F},
   }};
   if (!BeginPairTable("##kernels", kColumns)) return;
   const int32_t stage = context.document.dump()->FinalStage(pair.modules[0]);

@@ -99,7 +99,7 @@ std::vector<LintPlace> FindPlaces<LintKind::kLostCast>(const LintModule& module)
                       hlo::BitWidth(narrow) < hlo::BitWidth(from);
     if (!lost) continue;
     out.push_back({id,
-                   std::string(hlo::ToString(from)) + " is not rounded to " +
+                   std::string(hlo::ToString(from)) + " need not be rounded to " +
                        std::string(hlo::ToString(narrow)),
                    0});
   }

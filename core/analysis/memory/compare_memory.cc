@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace hloscope::analysis {
@@ -31,6 +32,7 @@ MemoryComparison CompareMemory(const MemoryReport& a, const MemoryReport& b) {
   }
   for (int round = 0; round < 3; ++round) {
     std::map<Key, std::vector<const MemoryHolder*>> by_key;  // the first last
+    std::set<const MemoryHolder*> taken;
     for (auto at = left_b.rbegin(); at != left_b.rend(); ++at)
       by_key[KeyOf(**at, round)].push_back(*at);
     std::erase_if(left_a, [&](const MemoryHolder* holder) {
@@ -38,10 +40,11 @@ MemoryComparison CompareMemory(const MemoryReport& a, const MemoryReport& b) {
       if (at == by_key.end() || at->second.empty()) return false;
       const MemoryHolder* other = at->second.back();
       at->second.pop_back();
-      std::erase(left_b, other);
+      taken.insert(other);
       if (holder->bytes != other->bytes) out.differences.push_back({*holder, *other});
       return true;
     });
+    std::erase_if(left_b, [&](const MemoryHolder* holder) { return taken.contains(holder); });
   }
   for (const MemoryHolder* holder : left_a) out.differences.push_back({*holder, std::nullopt});
   for (const MemoryHolder* holder : left_b) out.differences.push_back({std::nullopt, *holder});

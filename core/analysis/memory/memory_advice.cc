@@ -23,6 +23,7 @@ using hlo::Opcode;
 using hlo::Shape;
 
 constexpr size_t kMaxAdvice = 5;    // the values that save most
+constexpr int kMaxTried = 16;       // the largest values, for each of which the heap is laid out
 constexpr int64_t kMinShare = 100;  // one in so many bytes of the peak is worth a sentence
 
 class Adviser {
@@ -49,6 +50,7 @@ class Adviser {
     for (size_t t = 0; t < table_.program.size(); ++t)
       time_.emplace(table_.program[t], static_cast<int32_t>(t));
     std::vector<MemoryAdvice> found;
+    int tried = 0;
     for (const int32_t v : table_.live_peak_values) {
       const dump::BufferValue& value = table_.values[static_cast<size_t>(v)];
       const auto at = by_name_.find(value.instruction);
@@ -56,7 +58,8 @@ class Adviser {
                                 KindOf(table_.allocations[static_cast<size_t>(value.allocation)]) ==
                                     dump::AllocationKind::kTemporary;
       if (!is_temporary || at == by_name_.end() || !value.shape_index.empty()) continue;
-      if (value.size * kMinShare < report_.peak_bytes) continue;
+      if (value.size < report_.peak_bytes / kMinShare) continue;
+      if (++tried > kMaxTried) break;
       if (auto advice = OfValue(v, at->second); advice && advice->saves_bytes > 0)
         found.push_back(*std::move(advice));
     }

@@ -51,6 +51,10 @@ class Reporter {
       std::ranges::stable_sort(values, std::greater<>(),
                                [&](int32_t v) { return ValueAt(v).size; });
     }
+    std::unordered_map<std::string_view, InstructionId> by_name;
+    for (uint32_t k = 0; k < module_.instructions().size(); ++k) {
+      by_name.try_emplace(module_.name(InstructionId(k)), InstructionId(k));
+    }
     std::set<std::pair<int32_t, int64_t>> places;  // values on the same bytes count once
     for (const int32_t v : values) {
       const dump::BufferValue& value = ValueAt(v);
@@ -62,8 +66,9 @@ class Reporter {
       MemoryHolder& holder = report_.holders.emplace_back(
           value.instruction, value.shape, "",
           std::string(ToString(KindOf(table_.allocations[At(value.allocation)]))), value.size);
-      const InstructionId id = hlo::FindInstruction(module_, value.instruction);
-      if (id.valid()) Place(id, holder);
+      if (const auto at = by_name.find(value.instruction); at != by_name.end()) {
+        Place(at->second, holder);
+      }
     }
   }
 
@@ -337,7 +342,7 @@ Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, 
     } else {
       reporter.Totals();
       const HeapSimulation heap(*table, entry.device);
-      report.simulated_bytes = heap.Bytes().value_or(-1);
+      if (advise) report.simulated_bytes = heap.Bytes().value_or(-1);
       reporter.HoldersOfTable();
       if (!table->has_values()) {
         report.notes.emplace_back("the dump has the total alone (add --xla_dump_hlo_as_proto)");

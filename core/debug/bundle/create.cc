@@ -220,6 +220,7 @@ class Creation {
     manifest_.instructions = static_cast<int64_t>(module.module->instructions().size());
     module_text_ = module.text;
     manifest_.notes = module.notes;
+    if (!source_.choice.empty()) Note(redactor_.Text(source_.choice));
     for (std::string& note : SpelledSecrets(*source_.module, redactor_)) Note(std::move(note));
     Add(BundlePart::kModule, module.text);
     const hlo::ModuleHeader& header = module.module->header();
@@ -237,6 +238,9 @@ class Creation {
       HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule other,
                                 RedactModule(*source_.other, redactor_, source_.redaction, limits));
       Add(BundlePart::kOther, other.text);
+      for (const std::string& note : other.notes) Note("other.hlo: " + note);
+      for (const std::string& note : SpelledSecrets(*source_.other, redactor_))
+        Note("other.hlo: " + note);
     }
     if (source_.reduced == nullptr) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule reduced,

@@ -144,7 +144,20 @@ bool LooksLikePassword(std::string_view word) {
          std::ranges::none_of(kWidths, [&](auto width) { return word.ends_with(width); });
 }
 
-// `--password X`, `--hf-token "X"`, and `mysql -pX`.
+// Where the value of an option begins whose name ends at `end`: after spaces, or in a list after
+// the name's own quote and a comma. npos: no value is next to it.
+size_t ValueOfOption(std::string_view text, size_t at, size_t end) {
+  if (end < text.size() && text[end] == ' ') return SkipSpaces(text, end);
+  if (end < text.size() && text[end] == '\\') ++end;
+  const bool is_quoted =
+      at > 0 && IsQuote(text[at - 1]) && end < text.size() && text[end] == text[at - 1];
+  const size_t comma = is_quoted ? SkipSpaces(text, end + 1) : text.size();
+  if (comma >= text.size() || text[comma] != ',') return std::string_view::npos;
+  const size_t begin = SkipSpaces(text, comma + 1);
+  return text.substr(begin).starts_with('\\') ? begin + 1 : begin;
+}
+
+// `--password X`, `--hf-token "X"`, `['--password', 'X']`, and `mysql -pX`.
 RedactionHit FindOption(std::string_view text, size_t at) {
   if (at > 0 && (IsAlphanumeric(text[at - 1]) || text[at - 1] == '-')) return {};
   const size_t dashes = RunLength(text, at, [](char c) { return c == '-'; });
@@ -159,13 +172,13 @@ RedactionHit FindOption(std::string_view text, size_t at) {
   }
   const bool is_letter = dashes == 1 && length == 1;  // -p X, -u NAME:X
   const SecretName kind = is_letter ? SecretName::kPerhaps : SecretNameOf(name);
-  if (kind == SecretName::kNo || end >= text.size() || text[end] != ' ') return {};
-  size_t begin = SkipSpaces(text, end);
+  size_t begin = kind == SecretName::kNo ? text.npos : ValueOfOption(text, at, end);
+  if (begin >= text.size()) return {};
   const bool is_quoted = begin < text.size() && IsQuote(text[begin]);
   const char quote = is_quoted ? text[begin++] : '\0';
-  const size_t value = is_quoted
-                           ? RunLength(text, begin, [&](char c) { return c != quote && c != '\n'; })
+  size_t value = is_quoted ? RunLength(text, begin, [&](char c) { return c != quote && c != '\n'; })
                            : BareLength(text, begin);
+  if (is_quoted && text.substr(begin, value).ends_with('\\')) --value;
   const std::string_view word = text.substr(begin, value);
   if (value < 3 || word.starts_with('-')) return {};
   if (is_letter && AsciiToLower(name[0]) == 'p' && LooksLikePassword(word)) {

@@ -10,6 +10,7 @@
 #include "core/debug/bundle/untrusted_request.h"
 #include "core/debug/run/recorded_arguments.h"
 #include "core/dump/bundle_file.h"
+#include "core/dump/load.h"
 
 namespace hloscope::debug {
 
@@ -17,10 +18,32 @@ using dump::BundlePart;
 
 namespace {
 
-void TakeSavedInputs(const std::string& file, RunSpec& request) {
+// Another stage of the same compilation may have other parameters, as after partitioning. What is
+// no HLO (StableHLO) is not looked into.
+bool Fit(const std::string& inputs, const std::string& file, const Limits& limits) {
+  const auto loaded = dump::LoadSoundModule(file, limits);
+  if (!loaded) return true;
+  const auto dimensions = InputDimensions(std::vector{inputs}, limits);
+  if (!dimensions) return true;  // who reads them says why
+  const hlo::Module& module = *loaded->module;
+  const auto parameters = module.Parameters(module.entry_id());
+  for (size_t p = 0; p < std::min(parameters.size(), dimensions->size()); ++p) {
+    if (!parameters[p].valid() || !(*dimensions)[p]) continue;
+    const hlo::Shape& shape = module.shape(parameters[p]);
+    if (shape.IsArray() && !std::ranges::equal(shape.dimensions(), *(*dimensions)[p])) return false;
+  }
+  return true;
+}
+
+void TakeSavedInputs(const std::string& file, RunSpec& request, const Limits& limits) {
   if (!request.inputs.files.empty() || !request.inputs.literals_file.empty()) return;
   std::string saved = SavedInputsOf(file);
   if (saved.empty()) return;
+  if (!Fit(saved, file, limits)) {
+    request.notes.push_back("the inputs that `record --inputs` saved do not fit this stage: " +
+                            saved);
+    return;
+  }
   request.notes.push_back("inputs are those that `record --inputs` saved: " + saved);
   request.inputs.files = {std::move(saved)};
 }
@@ -31,7 +54,7 @@ Status TakeKnownInputs(const std::string& file, bool says_how, RunSpec& request,
                        const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::OpenIfBundle(file, limits));
   if (!bundle) {
-    if (!says_how) TakeSavedInputs(file, request);
+    if (!says_how) TakeSavedInputs(file, request, limits);
     return {};
   }
   InputSpec& inputs = request.inputs;
@@ -86,11 +109,12 @@ Status TakeRecordedRun(const std::string& file, std::span<const std::string> giv
   request.test.xla_flags = taken.request.test.xla_flags;
   request.reference.xla_flags = taken.request.reference.xla_flags;
   const bool has_other = bundle->Has(BundlePart::kOther) && !bundle->Has(BundlePart::kExpected);
-  if (has_other && request.compare.expect.empty() && request.reference.name.empty()) {
+  const bool compares = !is_given("--script") && !is_given("--find");
+  if (has_other && compares && request.compare.expect.empty() && request.reference.name.empty()) {
     return InputError(
         "the recorded run is compared with other.hlo, which is not run here",
-        fmt::format("`bundle open {} --into DIR`; `run DIR/other.hlo --outputs expected.npz`; then "
-                    "--expect expected.npz",
+        fmt::format("`bundle open {0} --into DIR`; then reduce {0} --script S, where S runs "
+                    "`hloscope diverge \"$1\" DIR/other.hlo`",
                     file));
   }
   if (bundle->Has(BundlePart::kExpected) && request.compare.expect.empty()) {

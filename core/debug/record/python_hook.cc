@@ -139,8 +139,11 @@ def _versions(module):
             value = importlib.import_module(holder)
             for part in path:
                 value = getattr(value, part)
-            if value:
-                found[name] = str(value)[:100]
+            text = str(value or '')
+            if len(text) == 40 and all(c in '0123456789abcdef' for c in text):
+                text = text[:12]  # a commit; in full it looks like a key
+            if text:
+                found[name] = text[:100]
         except Exception:
             pass
 

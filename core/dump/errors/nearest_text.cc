@@ -41,7 +41,10 @@ std::string WithoutGaps(std::string_view pattern) {
   std::string text;
   for (size_t k = 0; k < pattern.size() && text.size() < kMax; ++k) {
     const size_t end = pattern[k] == '{' ? pattern.find('}', k) : pattern.npos;
-    const bool is_gap = end != pattern.npos && pattern[k + 1] != '{';
+    const bool is_gap =
+        end != pattern.npos && end > k + 1 &&
+        pattern.substr(k + 1, end - k - 1).find_first_not_of("=abcdefghijklmnopqrstuvwxyz.") ==
+            pattern.npos;
     if (is_gap) k = end;
     if (!is_gap) text += pattern[k] == '\n' ? ' ' : pattern[k];
     if (is_gap && !text.ends_with("…")) text += "…";

@@ -62,7 +62,10 @@ Result<Tile> ReadTile(std::string_view bytes) {
     if (field.number() != TileField::kDimensions) continue;
     if (!AppendInts(field, tile.dimensions)) return Malformed("TileProto");
   }
+  const auto is_size = [](int64_t size) { return size > 0 || size == Tile::kCombine; };
   if (!reader.ok()) return Malformed("TileProto");
+  if (!std::ranges::all_of(tile.dimensions, is_size))
+    return InputError("TileProto: tile size is below 1, expected 1 or more");
   return tile;
 }
 
