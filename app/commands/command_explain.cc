@@ -13,6 +13,7 @@
 #include "core/base/format_text.h"
 #include "core/base/memory_limit.h"
 #include "core/debug/recompile/compile_log.h"
+#include "core/debug/recompile/dump_recompilations.h"
 #include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/errors/nearest_text.h"
@@ -87,7 +88,11 @@ class ExplainCommand : public Command {
     if (log.graphs.size() > kMax)
       PrintError(FormatText("{}: {} left out", path,
                             Counted(log.graphs.size() - kMax, "more graph is", "more graphs are")));
-    const auto found = debug::RecompilationsOf(log);
+    AddRecompilations(debug::RecompilationsOf(log), errors);
+  }
+
+  static void AddRecompilations(const debug::Recompilations& found,
+                                std::vector<dump::ExplainedError>& errors) {
     for (const debug::Recompilation& one : found.list) {
       dump::ExplainedError& error = errors.emplace_back();
       error.kind = "compiled_again";
@@ -107,7 +112,13 @@ class ExplainCommand : public Command {
     for (const dump::LoggedError& error : logged.errors)
       Print(error.error, (*model)->FullPath(error.file), context);
     for (const std::string& warning : logged.warnings) PrintError("warning: " + warning);
-    return logged.errors.empty() ? NothingIn(path, {}, context) : kGood;
+    std::vector<dump::ExplainedError> again;
+    AddRecompilations(debug::RecompilationsIn(**model), again);
+    for (dump::ExplainedError& error : again) {
+      error.at_line = 0;  // of one of its logs
+      Print(error, path, context);
+    }
+    return logged.errors.empty() && again.empty() ? NothingIn(path, {}, context) : kGood;
   }
 
   // An input without an error is answered too: none of several is passed over.

@@ -192,11 +192,12 @@ Result<FusionAnswer> OwnNotFused(const DumpModel& model, int32_t module,
   answer.made_by = "fusion";
   answer.status = "unknown";
   if (!read.why_no_plan.empty()) answer.notes.push_back(read.why_no_plan);
-  std::vector<dump::FusionDecision> about;
+  std::vector<dump::FusionDecision> about, others;
   bool is_known = false;
   for (const dump::FusionDecision& decision : read.decisions) {
     is_known = is_known || decision.producer == producer || decision.consumer == producer;
-    if (decision.producer == producer && decision.consumer == consumer) about.push_back(decision);
+    if (decision.producer != producer) continue;
+    (decision.consumer == consumer ? about : others).push_back(decision);
   }
   if (!is_known) {
     ClosestText closest(producer);
@@ -205,8 +206,10 @@ Result<FusionAnswer> OwnNotFused(const DumpModel& model, int32_t module,
         fmt::format("no decision is about {}", producer),
         closest.Hint().empty() ? "names are those of the stage " + read.stage : closest.Hint());
   }
-  AddOwn(about, answer);
-  answer.reason = "no decision is about these two: the second does not use the first";
+  AddOwn(about.empty() ? others : about, answer);
+  answer.reason =
+      "no decision is about these two: either the second does not use the first, or no kernel "
+      "computes it (a library call, a loop)";
   if (about.empty()) return answer;
   answer.status = about.back().is_fused ? "fused" : "not_fused";
   answer.reason = about.back().reason;

@@ -46,6 +46,18 @@ std::string ToSentence(const RecompileCause& cause) {
   return text;
 }
 
+namespace {
+
+// Of a type as text: "f32[8,4]" has two; -1: it is none.
+int64_t RankOf(std::string_view type) {
+  const size_t begin = type.find('['), end = type.find(']');
+  if (begin == type.npos || end == type.npos || end < begin) return -1;
+  const std::string_view sizes = type.substr(begin + 1, end - begin - 1);
+  return sizes.empty() ? 0 : 1 + std::ranges::count(sizes, ',');
+}
+
+}  // namespace
+
 std::string FixOf(const Recompilation& recompilation) {
   const ReasonRow& row = RowOf(recompilation.cause.reason);
   if (recompilation.was_logged && recompilation.cause.reason == RecompileReason::kIdentical)
@@ -56,6 +68,11 @@ std::string FixOf(const Recompilation& recompilation) {
   if (is_object && recompilation.framework == "JAX")
     return "give the class of the static argument __hash__ and __eq__ (a frozen dataclass has "
            "them), or pass the same object each time";
+  const bool is_type = recompilation.cause.reason == RecompileReason::kShape ||
+                       recompilation.cause.reason == RecompileReason::kElementType;
+  const int64_t from = RankOf(recompilation.cause.from), to = RankOf(recompilation.cause.to);
+  if (is_type && from >= 0 && to >= 0 && from != to)
+    return "values of different rank need a program each: call it with one rank, or leave it so";
   if (recompilation.framework == "TensorFlow" && !row.tensorflow.empty())
     return std::string(row.tensorflow);
   if (recompilation.framework == "PyTorch/XLA" && !row.torch.empty()) return std::string(row.torch);

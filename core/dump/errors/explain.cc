@@ -350,8 +350,9 @@ class Explainer {
 }  // namespace
 
 std::string ErrorSentence(const ExplainedError& error, std::string_view from) {
-  const std::string place = error.file.empty() ? fmt::format("{}:{}", from, error.at_line)
-                                               : fmt::format("{}:{}", error.file, error.line);
+  std::string place = error.file.empty() ? std::string(from) : error.file;
+  const int32_t line = error.file.empty() ? error.at_line : error.line;
+  if (line > 0) place += fmt::format(":{}", line);
   std::string what;
   if (!error.node.empty()) what += " node " + error.node;
   if (!error.op.empty() && error.op != error.node) what += " (" + error.op + ")";
