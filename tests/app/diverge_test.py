@@ -321,7 +321,7 @@ class WithinTheBounds(FolderTest):
                 self.assertIn(b'other.hlo on the same inputs', parts.read('report.md'))
             self.assertEqual(json.loads(run('bundle', 'check', out, '--json')[1])['status'], 'reproduced')
         # Of two modules f64 is held to its own bounds, although one of them computes in f32.
-        head = 'HloModule m\nENTRY e {\n  p = f64[4] parameter(0)\n'
+        head = 'HloModule m\nENTRY e {\n  x = f64[4] parameter(0)\n  k3 = f64[] constant(3)\n  kb = f64[4] broadcast(k3), dimensions={}\n  p = f64[4] add(x, kb)\n'
         a = self.path('a.hlo', head + '  c = f32[4] convert(p)\n  d = f32[4] multiply(c, c)\n  ROOT m = f64[4] convert(d)\n}\n')
         b = self.path('b.hlo', head + '  ROOT m = f64[4] multiply(p, p)\n}\n')
         status, verdict = diverge(a, b, '--bundle', out)

@@ -43,8 +43,8 @@ double FinestStep(const Module& module) {
 // What is chosen (an index, the order of a sort) changes under few of the moves: several are tried,
 // each with its own signs.
 constexpr uint64_t kFirstPattern = 0, kPatterns = 4, kArgumentsOfPattern = uint64_t{1} << 32;
-// Where that leaves elements that hardly move, which are a fault in addition to what is uncertain unless
-// the signs had them stay by chance.
+// Where that leaves elements that hardly move, which are a fault in addition to what is uncertain
+// unless the signs had them stay by chance.
 constexpr uint64_t kMaxPatterns = 12;
 constexpr double kHardly = 16;        // a move that much smaller than the difference
 constexpr size_t kLeftByChance = 64;  // of so many elements one
@@ -278,7 +278,7 @@ DivergeTry TryConditioning(const std::shared_ptr<const Module>& module,
                            const std::vector<Literal>& arguments, const Leaves& actual,
                            const Leaves& expected, const BoundsRequest& bounds,
                            const EvaluateOn& evaluate, double steps) {
-  DivergeTry attempt{"inputs moved by one ULP, on the reference", {}, ""};
+  DivergeTry attempt{"inputs moved by one ULP of the finest type, on the reference", {}, ""};
   const Gaps gaps(actual, expected, bounds);
   Uncertainty uncertainty(module, arguments, expected, gaps, evaluate);
   const Status measured = uncertainty.Measure();

@@ -119,7 +119,7 @@ void MeasureConditioning(DivergeVerdict& verdict, const std::shared_ptr<const hl
   StageValues values(request, stop);
   const Result<Leaves> expected = values.Begin(module);
   const Result<Leaves> actual = expected ? LeavesOf(RunModule(module, both, stop)) : expected;
-  DivergeTry attempt{"inputs moved by one ULP, on the reference", {}, ""};
+  DivergeTry attempt{"inputs moved by one ULP of the finest type, on the reference", {}, ""};
   if (actual) {
     attempt = values.TryConditioning(module, *actual, *expected);
   } else {
