@@ -30,18 +30,20 @@ class Adviser {
  public:
   Adviser(const Module& module, const BufferTable& table, const HeapSimulation& heap,
           MemoryReport& report)
-      : module_(module), table_(table), heap_(heap), report_(report) {}
+      : module_(module),
+        table_(table),
+        heap_(heap),
+        report_(report),
+        now_(report.simulated_bytes) {}
 
   void Advise() {
-    const std::optional<int64_t> now = heap_.Bytes();
-    if (!now) {
+    if (now_ < 0) {
       if (table_.live_peak_bytes >= 0)
         report_.notes.push_back(fmt::format(
             "no advice on values: more than {} temporaries, or one whose life is not known",
             HeapSimulation::kMaxBuffers));
       return;
     }
-    now_ = *now;
     const hlo::Computation& entry = module_[module_.entry_id()];
     for (uint32_t k = 0; k < entry.instruction_count; ++k) {
       const InstructionId id(entry.first_instruction + k);
@@ -196,7 +198,7 @@ class Adviser {
   const BufferTable& table_;
   const HeapSimulation& heap_;
   MemoryReport& report_;
-  int64_t now_ = 0;
+  int64_t now_;  // temporaries by the simulation; -1: unknown
   std::map<std::string_view, InstructionId, std::less<>> by_name_;
   std::map<std::string_view, int32_t, std::less<>> time_;
 };

@@ -75,7 +75,7 @@ inline constexpr size_t kMaxHolders = 20;
 Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, int32_t only,
                                                   bool advise, size_t max_holders = kMaxHolders);
 
-/// Adds advice on values that live at the peak.
+/// Adds advice on values that live at the peak. `report` has its simulated_bytes already.
 void AdviseOnValues(const hlo::Module& module, const dump::BufferTable& table,
                     const HeapSimulation& heap, MemoryReport& report);
 
