@@ -32,19 +32,20 @@ Value* Product(Builder& b, Value* x, Value* y) {
 
 llvm::Constant* InfinityLike(Value* x) { return llvm::ConstantFP::getInfinity(x->getType()); }
 
-// c128: a·b - c·d with the rounding of the second product taken back (Kahan; Jeannerod,
-// Louvet and Muller 2013: within 1.5 ulp).
+// c128: a·b - c·d with the rounding of the second product taken back (Kahan; Jeannerod, Louvet and
+// Muller 2013: within 1.5 ulp).
 Value* CloseProduct(Builder& b, Value* x, Value* y) {
   const Parts p = PartsOf(b, x, ElementType::kC128), q = PartsOf(b, y, ElementType::kC128);
   const auto difference = [&](Value* a, Value* c, Value* d, Value* e) {
     Value* product = b.CreateFMul(d, e);
-    Value* lost = Call(b, llvm::Intrinsic::fma, {b.CreateFNeg(d), e, product});
-    Value* rest = Call(b, llvm::Intrinsic::fma, {a, c, b.CreateFNeg(product)});
-    // Of an infinite product nothing was lost, and a zero keeps its sign.
-    Value* size = Call(b, llvm::Intrinsic::fabs, {lost});
-    Value* is_lost = b.CreateAnd(b.CreateFCmpOGT(size, NumberLike(size, 0)),
-                                 b.CreateFCmpOLT(size, InfinityLike(size)));
-    return b.CreateSelect(is_lost, b.CreateFAdd(rest, lost), rest);
+    Value* negated = b.CreateFNeg(product);
+    Value* rest = Call(b, llvm::Intrinsic::fma, {a, c, negated});
+    Value* lost = Call(b, llvm::Intrinsic::fma, {d, e, negated});
+    Value* close = b.CreateFSub(rest, lost);  // a zero keeps its sign
+    if (!WritesForGpu(b)) return close;
+    // Of an infinite product nothing was lost.
+    Value* is_lost = b.CreateFCmpOLT(Call(b, llvm::Intrinsic::fabs, {lost}), InfinityLike(lost));
+    return b.CreateSelect(is_lost, close, rest);
   };
   Value* real = difference(p.real, q.real, p.imag, q.imag);
   Value* imag = difference(p.real, q.imag, b.CreateFNeg(p.imag), q.real);

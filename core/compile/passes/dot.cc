@@ -210,8 +210,11 @@ class Dot {
 };
 
 // Products of narrow floats that are summed up in f32: each operand is read many times, and what is
-// read is converted once.
-bool IsNarrow(const Module& module, InstructionId id) {
+// read is converted once. Of integers where a library then takes them.
+bool IsNarrow(const Module& module, InstructionId id, bool has_library) {
+  const auto depth = static_cast<int64_t>(ProductsOf(module, id) /
+                                          static_cast<double>(*module.shape(id).ElementCount()));
+  if (has_library && IsExactInSingle(module, id, depth)) return true;
   const auto is_narrow = [&](InstructionId operand) {
     return hlo::BitWidth(module.shape(operand).element_type()) < 32;
   };
@@ -238,8 +241,8 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
     }
     const bool is_few = !dot.sums() || dot.Rows() < kFewRows || dot.Columns() < kFewColumns;
     if (is_few && !(is_library_type && dot.sums())) return dot.Expand();
-    const bool is_widened =
-        !is_library_type && !out.gpu_kernels && !IsSmallDot(*module, id) && IsNarrow(*module, id);
+    const bool is_widened = !is_library_type && !out.gpu_kernels && !IsSmallDot(*module, id) &&
+                            IsNarrow(*module, id, out.library_calls);
     if (is_widened) dot.Widen(ElementType::kF32);
     if (is_library_type || (is_widened && out.library_calls)) {
       if (!form.has_value()) dot.OrderForLibrary();
