@@ -138,4 +138,17 @@ hlo::ElementType SumTypeOf(const hlo::Module& module, hlo::InstructionId contrac
   return is_wide ? ElementType::kS64 : ElementType::kS32;
 }
 
+bool IsExactInSingle(const hlo::Module& module, hlo::InstructionId contraction, int64_t depth) {
+  constexpr int64_t kLargest = int64_t{1} << 24;
+  int64_t product = 1;
+  for (const hlo::InstructionId operand : module.operands(contraction)) {
+    const hlo::ElementType type = module.shape(operand).element_type();
+    const int bits = hlo::BitWidth(type);
+    if (!hlo::IsInteger(type) || bits > 8) return false;
+    product *= hlo::IsSigned(type) ? int64_t{1} << (bits - 1) : (int64_t{1} << bits) - 1;
+  }
+  return module.shape(contraction).element_type() == hlo::ElementType::kS32 &&
+         depth <= kLargest / product;
+}
+
 }  // namespace hloscope::compile

@@ -31,6 +31,10 @@ bool FillsTiles(const DotForm& form);
 // f32 where all are floats that it holds, pairs of f64 for complex numbers, f64 for the rest.
 hlo::ElementType SumTypeOf(const hlo::Module& module, hlo::InstructionId contraction);
 
+// True for sums of so many products of integers of up to 8 bits that f32 holds each of them, and
+// whose type is s32.
+bool IsExactInSingle(const hlo::Module& module, hlo::InstructionId contraction, int64_t depth);
+
 // The form of a dot without sparsity; nullopt where its contracting dimensions do not merge to one
 // because the operands have them in different orders, or where nothing is summed up.
 std::optional<DotForm> DotFormOf(const hlo::Module& module, hlo::InstructionId dot);

@@ -22,7 +22,7 @@ _Float16 FloatToHalf(float x) { return static_cast<_Float16>(x); }
 #define RUNTIME(name, type, function) {#name, reinterpret_cast<void*>(static_cast<type>(function))},
 const Symbol kSymbols[] = {
 #include "core/linking/runtime/symbols.def"
-    SYMBOL(hloscope_kPower_s64) SYMBOL(hloscope_kPower_u64)};
+};
 #undef SYMBOL
 #undef UNARY
 #undef BINARY

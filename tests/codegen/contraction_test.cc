@@ -95,6 +95,24 @@ TEST(Contraction, MultipliesMixedTypes) {
   }
 }
 
+// Sums of a run in f32 hold the largest products of 8 bits.
+TEST(Contraction, SumsUpTheLargestProductsOfBytesExactly) {
+  constexpr int64_t kDepth = 700;
+  for (const auto& [type, value] : {std::pair("u8", 0xff), std::pair("s8", 0x80)}) {
+    const auto filled = [&](int64_t rows, int64_t columns) {
+      const Shape shape = Shape::Array(hlo::ElementTypeFromText(type), {rows, columns});
+      return Literal::Dense(shape, std::vector<std::byte>(static_cast<size_t>(rows * columns),
+                                                          static_cast<std::byte>(value)));
+    };
+    ExpectAsEvaluated(
+        fmt::format("HloModule m\nENTRY e {{\n  a = {0}[5,{1}] parameter(0)\n  b = {0}[{1},35] "
+                    "parameter(1)\n  ROOT r = s32[5,35] dot(a, b), lhs_contracting_dims={{1}}, "
+                    "rhs_contracting_dims={{0}}\n}}\n",
+                    type, kDepth),
+        {filled(5, kDepth), filled(kDepth, 35)});
+  }
+}
+
 TEST(Contraction, MultipliesInEveryForm) {
   struct Form {
     const char *left, *right, *result, *attributes;

@@ -129,7 +129,6 @@ TEST(Loop, ComputesComplexNumbersExactly) {
     const std::string part = type == "c64" ? "f32" : "f64";
     std::vector<OneOf> all = {{part, "real(p0)"},
                               {part, "imag(p0)"},
-                              {part, "abs(p0)"},
                               {type, "complex(p2, p3)"},
                               {type, "negate(p0)"},
                               {"pred", "compare(p0, p1), direction=EQ"},
@@ -139,10 +138,13 @@ TEST(Loop, ComputesComplexNumbersExactly) {
                               {"s32", "convert(p0)"},
                               {"pred", "convert(p0)"},
                               {"bf16", "convert(p0)"}};
-    for (const std::string opcode : {"add", "subtract", "multiply", "maximum", "minimum"}) {
+    for (const std::string opcode : {"add", "subtract", "maximum", "minimum"}) {
       all.push_back({type, opcode + "(p0, p1)"});
     }
     ExpectTogether({type, type, part, part}, all);
+    // Of c128: complex_function_test.cc.
+    if (type == "c64")
+      ExpectTogether({type, type}, {{part, "abs(p0)"}, {type, "multiply(p0, p1)"}});
   }
 }
 
@@ -225,7 +227,8 @@ TEST(Loop, ComputesFunctions) {
     }
     all.push_back({type, "atan2(p0, p1)"});
     all.push_back({type, "power(p0, p1)"});
-    ExpectTogether({type, type}, all, {type == "f32" || type == "f64" ? 2.0 : 1.0, 0});
+    // Both sides of f64 are within 2 ulp of the true value.
+    ExpectTogether({type, type}, all, {type == "f64" ? 3.0 : type == "f32" ? 2.0 : 1.0, 0});
   }
 }
 

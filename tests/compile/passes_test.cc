@@ -317,6 +317,43 @@ TEST(Passes, AMatrixIsNotTransposedForOneRow) {
             "broadcast{1,2}(transpose{1,0}(w))), 0)");
 }
 
+// Their operands are read many times, and converted once.
+TEST(Passes, LargeProductsOfNarrowFloatsAreWidened) {
+  const auto of = [](const char* type, int size) {
+    return Expression(*AfterPass(
+        "dot-decomposition",
+        fmt::format("HloModule m\nENTRY e {{\n  x = {0}[{1},{1}] parameter(0)\n  y = {0}[{1},{1}] "
+                    "parameter(1)\n  ROOT d = {0}[{1},{1}] dot(x, y), lhs_contracting_dims={{1}}, "
+                    "rhs_contracting_dims={{0}}\n}}\n",
+                    type, size)));
+  };
+  EXPECT_EQ(of("f8e5m2", 64),
+            "convert f8e5m2[64,64](dot{1}{0}(convert f32[64,64](x), convert f32[64,64](y)))");
+  EXPECT_EQ(of("f16", 64),
+            "convert f16[64,64](dot{1}{0}(convert f32[64,64](x), convert f32[64,64](y)))");
+  EXPECT_EQ(of("bf16", 64), "dot{1}{0}(x, y)");  // the library takes it
+  EXPECT_EQ(of("f16", 16), "dot{1}{0}(x, y)");
+}
+
+// Integers of 8 bits where f32 holds each sum of their products: 1024 of the largest of s8.
+TEST(Passes, ProductsOfBytesAreWidenedWhereTheyAreExact) {
+  const auto of = [](const char* type, int depth) {
+    return Expression(*AfterPass(
+        "dot-decomposition",
+        fmt::format("HloModule m\nENTRY e {{\n  x = {0}[64,{1}] parameter(0)\n  y = {0}[{1},64] "
+                    "parameter(1)\n  ROOT d = s32[64,64] dot(x, y), lhs_contracting_dims={{1}}, "
+                    "rhs_contracting_dims={{0}}\n}}\n",
+                    type, depth)));
+  };
+  EXPECT_EQ(of("s8", 1024),
+            "convert s32[64,64](dot{1}{0}(convert f32[64,1024](x), convert f32[1024,64](y)))");
+  EXPECT_EQ(of("s8", 1025), "dot{1}{0}(x, y)");
+  EXPECT_EQ(of("u8", 258),
+            "convert s32[64,64](dot{1}{0}(convert f32[64,258](x), convert f32[258,64](y)))");
+  EXPECT_EQ(of("u8", 259), "dot{1}{0}(x, y)");
+  EXPECT_EQ(of("s16", 64), "dot{1}{0}(x, y)");
+}
+
 TEST(Passes, NarrowMatricesAreFactoredAndSolvedInDouble) {
   const auto module = AfterPass("rounding-legalization", R"(HloModule m
 ENTRY e {

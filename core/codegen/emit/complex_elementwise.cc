@@ -1,7 +1,10 @@
 // Complex numbers by their parts, or lane by lane where that takes an order of operations.
 #include "core/codegen/emit/complex_elementwise.h"
 
+#include "core/codegen/math/device_complex.h"
 #include "core/codegen/math/device_functions.h"
+#include "core/codegen/math/device_loops.h"
+#include "core/codegen/math/functions.h"
 #include "core/codegen/math/symbols.h"
 #include "core/hlo/opcode_table.h"
 
@@ -27,21 +30,35 @@ Value* Product(Builder& b, Value* x, Value* y) {
   return FromParts(b, {narrow(real), narrow(imag)}, ElementType::kC64);
 }
 
-// c128 on a GPU: a·b - c·d with the rounding of the second product taken back (Kahan; Jeannerod,
-// Louvet and Muller 2013: within 1.5 ulp).
-Value* DeviceProduct(Builder& b, Value* x, Value* y) {
+llvm::Constant* InfinityLike(Value* x) { return llvm::ConstantFP::getInfinity(x->getType()); }
+
+// c128: a·b - c·d with the rounding of the second product taken back (Kahan; Jeannerod, Louvet and
+// Muller 2013: within 1.5 ulp).
+Value* CloseProduct(Builder& b, Value* x, Value* y) {
   const Parts p = PartsOf(b, x, ElementType::kC128), q = PartsOf(b, y, ElementType::kC128);
   const auto difference = [&](Value* a, Value* c, Value* d, Value* e) {
     Value* product = b.CreateFMul(d, e);
-    Value* lost = Call(b, llvm::Intrinsic::fma, {b.CreateFNeg(d), e, product});
-    Value* rest = Call(b, llvm::Intrinsic::fma, {a, c, b.CreateFNeg(product)});
-    // Of an infinite product nothing was lost, and a zero keeps its sign.
-    Value* is_lost = b.CreateFCmpONE(lost, llvm::Constant::getNullValue(lost->getType()));
-    return b.CreateSelect(is_lost, b.CreateFAdd(rest, lost), rest);
+    Value* negated = b.CreateFNeg(product);
+    Value* rest = Call(b, llvm::Intrinsic::fma, {a, c, negated});
+    Value* lost = Call(b, llvm::Intrinsic::fma, {d, e, negated});
+    Value* close = b.CreateFSub(rest, lost);  // a zero keeps its sign
+    if (!WritesForGpu(b)) return close;
+    // Of an infinite product nothing was lost.
+    Value* is_lost = b.CreateFCmpOLT(Call(b, llvm::Intrinsic::fabs, {lost}), InfinityLike(lost));
+    return b.CreateSelect(is_lost, close, rest);
   };
   Value* real = difference(p.real, q.real, p.imag, q.imag);
   Value* imag = difference(p.real, q.imag, b.CreateFNeg(p.imag), q.real);
-  return FromParts(b, {real, imag}, ElementType::kC128);
+  Value* product = FromParts(b, {real, imag}, ElementType::kC128);
+  if (WritesForGpu(b)) return product;
+  // What leaves the range of f64 on the way is the runtime's.
+  const auto is_open = [&](Value* part) {
+    return b.CreateFCmpUGE(Call(b, llvm::Intrinsic::fabs, {part}), InfinityLike(part));
+  };
+  Value* operands[] = {x, y};
+  return Where(b, b.CreateOr(is_open(real), is_open(imag)), {product}, [&] {
+    return std::vector{CallByLane(b, Opcode::kMultiply, operands, ElementType::kC128)};
+  })[0];
 }
 
 Value* AtLeast(Builder& b, Value* x, Value* y, ElementType type) {
@@ -50,13 +67,21 @@ Value* AtLeast(Builder& b, Value* x, Value* y, ElementType type) {
   return b.CreateOr(b.CreateFCmpOGT(p.real, q.real), ties);
 }
 
+// On a CPU: functions of c128 that are more than 4 ulp off in f64, and c64's quotient, which is
+// fast enough.
+bool IsLeftToRuntime(Opcode opcode, ElementType type) {
+  constexpr hlo::OpcodeSet kFarOff = {Opcode::kExpm1, Opcode::kLogistic, Opcode::kPower,
+                                      Opcode::kRsqrt, Opcode::kTan,      Opcode::kTanh};
+  return type == ElementType::kC128 ? kFarOff.Has(opcode) : opcode == Opcode::kDivide;
+}
+
 // What needs no more than the parts of the operands.
 using ByParts = Value* (*)(Builder& b, const Parts& p, const Parts& q, ElementType type);
 constexpr hlo::OpcodeTable<ByParts> kByParts = {
     {Opcode::kAbs,
      [](Builder& b, const Parts& p, const Parts&, ElementType) {
        Value* parts[] = {p.real, p.imag};
-       return CallByLane(b, Opcode::kAbs, parts);
+       return Function(b, Opcode::kAbs, parts);
      }},
     {Opcode::kAdd,
      [](Builder& b, const Parts& p, const Parts& q, ElementType type) {
@@ -88,8 +113,11 @@ Value* ComplexElementwise(Builder& b, Opcode opcode, std::span<Value* const> in,
     return b.CreateSelect(AtLeast(b, in[1], in[0], type), in[0], in[1]);
   }
   if (opcode == Opcode::kMultiply) {
-    if (type == ElementType::kC64) return Product(b, in[0], in[1]);
-    if (WritesForGpu(b)) return DeviceProduct(b, in[0], in[1]);
+    const bool is_single = type == ElementType::kC64;
+    return is_single ? Product(b, in[0], in[1]) : CloseProduct(b, in[0], in[1]);
+  }
+  if (WritesForGpu(b) || !IsLeftToRuntime(opcode, type)) {
+    if (Value* value = DeviceComplexFunction(b, opcode, in, type)) return value;
   }
   return CallByLane(b, opcode, in, type);
 }

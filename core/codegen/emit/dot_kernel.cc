@@ -37,6 +37,7 @@ class DotKernel {
         name_(name),
         dot_(kernel.roots[0]),
         products_(kernel.module, dot_),
+        runs_(products_.OfRuns(kDotRun)),
         function_(module, kernel, name, -1),
         left_(SideOf(0)),
         right_(SideOf(1)) {
@@ -117,6 +118,7 @@ class DotKernel {
     room->setAlignment(llvm::Align(64));
     return room;
   }
+  // The same for sums and runs, whose lanes are of one width.
   llvm::Type* VectorType() { return products_.Zero(function_.builder(), width_)[0]->getType(); }
   Value* Place(Value* room, Value* row, int64_t vector, size_t part) {
     Builder& b = function_.builder();
@@ -125,11 +127,11 @@ class DotKernel {
                             Int(vector * parts + static_cast<int64_t>(part)));
     return b.CreateGEP(VectorType(), room, at);
   }
-  Products::Number Load(Value* room, Value* row, int64_t vector) {
-    Products::Number number;
-    for (size_t part = 0; part < products_.parts(); ++part) {
-      number.push_back(
-          function_.builder().CreateLoad(VectorType(), Place(room, row, vector, part)));
+  Products::Number Load(const Products& of, Value* room, Value* row, int64_t vector) {
+    Builder& b = function_.builder();
+    Products::Number number = of.Zero(b, width_);
+    for (size_t part = 0; part < number.size(); ++part) {
+      number[part] = b.CreateLoad(number[part]->getType(), Place(room, row, vector, part));
     }
     return number;
   }
@@ -183,7 +185,7 @@ class DotKernel {
       at = b.CreateAdd(b.CreateMul(at, Int(OuterSize(right_))), right_outer);
       at = b.CreateMul(at, Int(right_.block_size));
       for (int64_t v = 0; v < vectors_; ++v) {
-        function_.Store(products_.Result(b, Load(sums_, row, v)),
+        function_.Store(products_.Result(b, Load(products_, sums_, row, v)),
                         kernel_.module.shape(dot_).element_type(), function_.result(0),
                         b.CreateAdd(at, columns_[static_cast<size_t>(v)]), width_);
       }
@@ -231,7 +233,7 @@ class DotKernel {
       for (int64_t v = 0; v < vectors_; ++v) {
         const LaneNumber lanes{columns_[static_cast<size_t>(v)], width_ == 1 ? 0 : 1, nullptr, 1};
         Value* y = emitter_->Emit(right_.id, IndexOf(right_, right_at_, lanes));
-        Save(products_.Right(b, y), packed_, i, v);
+        Save(runs_.Right(b, y), packed_, i, v);
       }
     });
   }
@@ -242,7 +244,7 @@ class DotKernel {
     const auto parts = static_cast<ptrdiff_t>(products_.parts());
     std::vector<Value*> sums;
     for (int64_t i = 0; i < rows * vectors_; ++i) {
-      const auto zero = products_.Zero(b, width_);
+      const auto zero = runs_.Zero(b, width_);
       sums.insert(sums.end(), zero.begin(), zero.end());
     }
     const auto sum_at = [&](int64_t row, int64_t vector) {
@@ -254,16 +256,15 @@ class DotKernel {
           emitter_->Forget();
           SetDepth(b.CreateAdd(from, i));
           std::vector<Products::Number> y;
-          for (int64_t v = 0; v < vectors_; ++v) y.push_back(Load(packed_, i, v));
+          for (int64_t v = 0; v < vectors_; ++v) y.push_back(Load(runs_, packed_, i, v));
           std::vector<Value*> next;
           sums = so_far;
           for (int64_t r = 0; r < rows; ++r) {
             const LaneNumber row =
                 math_->FromScalar(b.CreateAdd(b.CreateAdd(first_row_, first), Int(r)));
-            const auto x =
-                products_.Left(b, emitter_->Emit(left_.id, IndexOf(left_, left_at_, row)));
+            const auto x = runs_.Left(b, emitter_->Emit(left_.id, IndexOf(left_, left_at_, row)));
             for (int64_t v = 0; v < vectors_; ++v) {
-              const auto sum = products_.Add(b, sum_at(r, v), x, y[static_cast<size_t>(v)]);
+              const auto sum = runs_.Add(b, sum_at(r, v), x, y[static_cast<size_t>(v)]);
               next.insert(next.end(), sum.begin(), sum.end());
             }
           }
@@ -272,7 +273,8 @@ class DotKernel {
     for (int64_t r = 0; r < rows; ++r) {
       Value* row = b.CreateAdd(first, Int(r));
       for (int64_t v = 0; v < vectors_; ++v) {
-        Save(products_.Add(b, Load(sums_, row, v), sum_at(r, v)), sums_, row, v);
+        const auto sum = products_.FromRun(b, runs_, sum_at(r, v));
+        Save(products_.Add(b, Load(products_, sums_, row, v), sum), sums_, row, v);
       }
     }
   }
@@ -293,7 +295,7 @@ class DotKernel {
   const Kernel& kernel_;
   const std::string& name_;
   InstructionId dot_;
-  Products products_;
+  Products products_, runs_;
   KernelFunction function_;
   Side left_, right_;
   int width_ = 1;

@@ -9,6 +9,7 @@
 
 #include "core/codegen/emit/complex_elementwise.h"
 #include "core/codegen/math/device_functions.h"
+#include "core/codegen/math/device_loops.h"
 #include "core/codegen/math/functions.h"
 #include "core/codegen/math/small_floats.h"
 #include "core/codegen/math/symbols.h"
@@ -39,6 +40,28 @@ Value* AllOnes(Value* like) { return llvm::Constant::getAllOnesValue(like->getTy
 Value* Zero(Value* like) { return llvm::Constant::getNullValue(like->getType()); }
 int BitsIn(Value* x) { return static_cast<int>(x->getType()->getScalarSizeInBits()); }
 
+// x / y or x % y, rounded towards zero; y is not 0 and nothing overflows. CPUs have no division of
+// vectors of integers, but of floats: a quotient of numbers of 24 bits rounded to f32 is never
+// rounded up to an integer, nor one of 53 bits in f64.
+Value* Quotient(Builder& b, Opcode opcode, Value* x, Value* y, bool is_signed) {
+  const bool is_divide = opcode == Opcode::kDivide;
+  const int bits = BitsIn(x);
+  if (WritesForGpu(b) || bits > 32 || !x->getType()->isVectorTy()) {
+    if (is_divide) return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+    return is_signed ? b.CreateSRem(x, y) : b.CreateURem(x, y);
+  }
+  llvm::Type* floats = LanesLike(x, bits > 16 ? b.getDoubleTy() : b.getFloatTy());
+  const auto number = [&](Value* n) {
+    return is_signed ? b.CreateSIToFP(n, floats) : b.CreateUIToFP(n, floats);
+  };
+  // Wide enough for what the hardware converts to.
+  llvm::Type* wide = LanesLike(x, b.getInt32Ty());
+  Value* ratio = b.CreateFDiv(number(x), number(y));
+  Value* quotient = is_signed ? b.CreateFPToSI(ratio, wide) : b.CreateFPToUI(ratio, wide);
+  quotient = b.CreateTrunc(quotient, x->getType());
+  return is_divide ? quotient : b.CreateSub(x, b.CreateMul(quotient, y));
+}
+
 // x / y and x % y of integers, as HLO has them. The hardware traps where y is 0 or overflows.
 Value* IntegerQuotient(Builder& b, Opcode opcode, Value* x, Value* y, bool is_signed) {
   const bool is_divide = opcode == Opcode::kDivide;
@@ -46,21 +69,14 @@ Value* IntegerQuotient(Builder& b, Opcode opcode, Value* x, Value* y, bool is_si
   Value* is_zero = b.CreateICmpEQ(y, Zero(y));
   Value* safe = b.CreateSelect(is_zero, one, y);
   if (!is_signed) {
-    Value* result = is_divide ? b.CreateUDiv(x, safe) : b.CreateURem(x, safe);
+    Value* result = Quotient(b, opcode, x, safe, is_signed);
     return b.CreateSelect(is_zero, is_divide ? AllOnes(x) : x, result);
   }
   Value* is_minus_one = b.CreateICmpEQ(y, AllOnes(y));
   safe = b.CreateSelect(is_minus_one, one, safe);
-  Value* result = is_divide ? b.CreateSDiv(x, safe) : b.CreateSRem(x, safe);
+  Value* result = Quotient(b, opcode, x, safe, is_signed);
   result = b.CreateSelect(is_minus_one, is_divide ? b.CreateNeg(x) : Zero(x), result);
   return b.CreateSelect(is_zero, is_divide ? AllOnes(x) : x, result);
-}
-
-Value* IntegerPower(Builder& b, Value* x, Value* y, ElementType type) {
-  const bool is_signed = hlo::IsSigned(type);
-  llvm::Type* wide = LanesLike(x, b.getInt64Ty());
-  Value* operands[] = {b.CreateIntCast(x, wide, is_signed), b.CreateIntCast(y, wide, is_signed)};
-  return b.CreateTrunc(CallByLane(b, Opcode::kPower, operands, is_signed), x->getType());
 }
 
 Value* Shifted(Builder& b, Opcode opcode, Value* x, Value* amount) {
@@ -117,7 +133,7 @@ Value* IntegerOrPred(Builder& b, Opcode opcode, const Operands& in) {
     case Opcode::kPopulationCount:
       return Call(b, Intrinsic::ctpop, {x});
     case Opcode::kPower:
-      return IntegerPower(b, x, y, in.type);
+      return IntegerPower(b, x, y, is_signed);
     case Opcode::kShiftLeft:
     case Opcode::kShiftRightArithmetic:
     case Opcode::kShiftRightLogical:

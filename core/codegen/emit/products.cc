@@ -54,9 +54,29 @@ Products::Number Products::Add(Builder& b, const Number& sum, Number x, Number y
   }
   if (hlo::IsInteger(sum_)) return {b.CreateAdd(sum[0], b.CreateMul(x[0], y[0]))};
   if (parts() == 1) return {Call(b, llvm::Intrinsic::fma, {x[0], y[0], sum[0]})};
-  Value* real = b.CreateFSub(b.CreateFMul(x[0], y[0]), b.CreateFMul(x[1], y[1]));
-  Value* imag = b.CreateFAdd(b.CreateFMul(x[0], y[1]), b.CreateFMul(x[1], y[0]));
-  return {b.CreateFAdd(sum[0], real), b.CreateFAdd(sum[1], imag)};
+  const auto add = [&](Value* factor, Value* other, Value* to) {
+    return Call(b, llvm::Intrinsic::fma, {factor, other, to});
+  };
+  return {add(b.CreateFNeg(x[1]), y[1], add(x[0], y[0], sum[0])),
+          add(x[1], y[0], add(x[0], y[1], sum[1]))};
+}
+
+Products Products::OfRuns(int64_t length) const {
+  constexpr int kMantissa = 24;
+  const auto is_short = [](ElementType type) {
+    return hlo::IsInteger(type) && hlo::BitWidth(type) <= 8;
+  };
+  Products runs = *this;
+  if (is_short(left_) && is_short(right_) && hlo::BitWidth(sum_) == 32 &&
+      length <= int64_t{1} << (kMantissa - 16)) {
+    runs.sum_ = ElementType::kF32;
+  }
+  return runs;
+}
+
+Products::Number Products::FromRun(Builder& b, const Products& runs, Number sum) const {
+  if (runs.sum_ != sum_) sum[0] = Converted(b, sum[0], runs.sum_, sum_);
+  return sum;
 }
 
 Value* Products::Result(Builder& b, const Number& sum) const {

@@ -31,6 +31,10 @@ class Products {
   // sum + x·y; scalars stand for equal lanes.
   Number Add(Builder& b, const Number& sum, Number x, Number y) const;
   Number Add(Builder& b, const Number& x, const Number& y) const;
+  // For sums of so many products alone: in f32 where these are integers that it holds exactly.
+  Products OfRuns(int64_t length) const;
+  // Their sum as one of these.
+  Number FromRun(Builder& b, const Products& runs, Number sum) const;
   // Rounded to the type of the result.
   llvm::Value* Result(Builder& b, const Number& sum) const;
 

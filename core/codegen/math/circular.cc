@@ -3,6 +3,7 @@
 
 #include <numbers>
 
+#include "core/codegen/math/device_loops.h"
 #include "core/codegen/math/functions.h"
 #include "core/codegen/math/symbols.h"
 
@@ -42,27 +43,12 @@ Expression Turned(Expression x, int quarters) {
   return Expression(b, b.CreateXor(y.Bits().value(), sign.value())).AsNumber(x);
 }
 
-// The same, or through the library where a lane is too large.
+// The same, or through the runtime in lanes that are too large; of NaN either gives NaN.
 Expression TurnedOrCalled(Expression x, int quarters, Opcode opcode) {
   Builder& b = x.builder();
-  const Expression y = Turned(x, quarters);
-  Value* is_large = (x.Abs() > kLargest).value();  // of NaN either gives NaN
-  if (is_large->getType()->isVectorTy()) is_large = b.CreateOrReduce(is_large);
-  llvm::BasicBlock* before = b.GetInsertBlock();
-  llvm::Function* function = before->getParent();
-  auto* inside = llvm::BasicBlock::Create(b.getContext(), "large", function);
-  auto* behind = llvm::BasicBlock::Create(b.getContext(), "turned", function);
-  b.CreateCondBr(is_large, inside, behind);
-  b.SetInsertPoint(inside);
   Value* operands[] = {x.value()};
-  Value* called = CallByLane(b, opcode, operands);
-  llvm::BasicBlock* last = b.GetInsertBlock();
-  b.CreateBr(behind);
-  b.SetInsertPoint(behind);
-  llvm::PHINode* phi = b.CreatePHI(called->getType(), 2);
-  phi->addIncoming(y.value(), before);
-  phi->addIncoming(called, last);
-  return {b, phi};
+  return {b, Where(b, (x.Abs() > kLargest).value(), {Turned(x, quarters).value()},
+                   [&] { return std::vector{CallByLane(b, opcode, operands)}; })[0]};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // By the functions of their parts. What a function is made of is textbook, and for the inverse ones
-// Kahan's (Branch Cuts for Complex Elementary Functions, 1987); core/base/complex/complex_functions.h has
-// the same identities.
+// Kahan's (Branch Cuts for Complex Elementary Functions, 1987);
+// core/base/complex/complex_functions.h has the same identities.
 #include "core/codegen/math/device_complex.h"
 
 #include <limits>
@@ -177,24 +177,26 @@ Pair Exp(Pair z) {
   return Choose((z.x == infinity) & !IsFinite(z.y), {infinity, z.x.Nan()}, out);
 }
 
-// The logarithm of the size, near 1 by that of its square.
-Expression LogSize(Pair z) {
-  const Expression size = Size(z);
-  const Expression is_wide = z.y.Abs() < z.x.Abs();
-  const Expression a = Select(is_wide, z.x, z.y).Abs(), b = Select(is_wide, z.y, z.x);
-  const Expression beyond = (a - 1).Fma(a + 1, b * b);
-  return Select((size > 0.5) & (size < 2), Of(Opcode::kLog1p, beyond) * 0.5,
+// The logarithm of the size of 1 + x + iy: near 1 by that of its square, whose distance from 1 is
+// x(x + 2) + y², with what the sums and products lose.
+Expression LogSize(Expression size, Expression x, Expression y) {
+  const Expression more = x + 2, left = x - (more - 2);
+  const Expression first = x * more, second = y * y, sum = first + second;
+  const Expression other = sum - first;
+  const Expression lost = (first - (sum - other)) + (second - other) +
+                          (x.Fma(more, -first) + x * left) + y.Fma(y, -second);
+  return Select((size > 0.5) & (size < 2), Of(Opcode::kLog1p, sum + lost) * 0.5,
                 Of(Opcode::kLog, size));
 }
-Pair Log(Pair z) { return {LogSize(z), Atan2(z.y, z.x)}; }
+Pair Log(Pair z) {
+  const Expression is_wide = z.y.Abs() < z.x.Abs();
+  const Expression a = Select(is_wide, z.x, z.y).Abs(), b = Select(is_wide, z.y, z.x);
+  return {LogSize(Size(z), a - 1, b), Atan2(z.y, z.x)};
+}
 
 Pair Log1p(Pair z) {
   const Pair moved{z.x + 1, z.y};
-  const Expression size = Size(moved);
-  const Expression beyond = z.x.Fma(z.x + 2, z.y * z.y);
-  const Expression real =
-      Select((size > 0.5) & (size < 2), Of(Opcode::kLog1p, beyond) * 0.5, Of(Opcode::kLog, size));
-  return Choose((z.x == 0) & (z.y == 0), z, {real, Atan2(z.y, moved.x)});
+  return Choose((z.x == 0) & (z.y == 0), z, {LogSize(Size(moved), z.x, z.y), Atan2(z.y, moved.x)});
 }
 
 Pair Expm1(Pair z) {
@@ -233,10 +235,33 @@ Pair Power(Pair z, Pair w) {
 
 // ---- Circular and hyperbolic functions.
 
-Pair Sinh(Pair z) { return {Turned(z.x, Sinh(z.x), Cos(z.y)), ZeroTimes(Sin(z.y), Cosh(z.x))}; }
-Pair Cosh(Pair z) { return {Turned(z.x, Cosh(z.x), Cos(z.y)), EitherZero(Sinh(z.x), Sin(z.y))}; }
-Pair Sin(Pair z) { return {ZeroTimes(Sin(z.x), Cosh(z.y)), Turned(z.y, Sinh(z.y), Cos(z.x))}; }
-Pair Cos(Pair z) { return {Turned(z.y, Cosh(z.y), Cos(z.x)), -EitherZero(Sinh(z.y), Sin(z.x))}; }
+// sinh x or cosh x, times a factor: where the first overflows, and the product need not.
+Expression Grown(Expression x, Expression factor, bool is_sinh, Expression product) {
+  const Expression size = x.Abs(), root = Exp(size * 0.5);
+  const Expression far = root * (factor * 0.5) * root;
+  return Select((size > 700) & IsFinite(x), is_sinh ? Select(x < 0, -far, far) : far, product);
+}
+// sinh(x + iy) and cosh(x + iy).
+Pair SinhOf(Expression x, Expression y) {
+  const Expression sine = Sin(y), cosine = Cos(y);
+  return {Grown(x, cosine, true, Turned(x, Sinh(x), cosine)),
+          Grown(x, sine, false, ZeroTimes(sine, Cosh(x)))};
+}
+Pair CoshOf(Expression x, Expression y) {
+  const Expression sine = Sin(y), cosine = Cos(y);
+  return {Grown(x, cosine, false, Turned(x, Cosh(x), cosine)),
+          Grown(x, sine, true, EitherZero(Sinh(x), sine))};
+}
+Pair Sinh(Pair z) { return SinhOf(z.x, z.y); }
+Pair Cosh(Pair z) { return CoshOf(z.x, z.y); }
+Pair Sin(Pair z) {  // sinh(y + ix) with its parts exchanged
+  const Pair out = SinhOf(z.y, z.x);
+  return {out.y, out.x};
+}
+Pair Cos(Pair z) {  // cosh(y + ix), its imaginary part negated
+  const Pair out = CoshOf(z.y, z.x);
+  return {out.x, -out.y};
+}
 Pair Tanh(Pair z) {
   const Expression t = Of(Opcode::kTan, z.y), s = Sinh(z.x), beta = t.Fma(t, 1);
   const Expression bottom = beta.Fma(s * s, 1);

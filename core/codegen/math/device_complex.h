@@ -1,4 +1,4 @@
-// Functions of complex numbers as code of a GPU, where the CPU calls the runtime.
+// Functions of complex numbers as code, of a GPU or of vectors on a CPU.
 #pragma once
 
 #include <span>
@@ -8,9 +8,10 @@
 
 namespace hloscope::codegen {
 
-// The function of scalars of c64 or c128, computed in f64 and rounded once; null where there is
-// none. c64 within 4 units in the last place of each part; c128 within 100 of the larger part,
-// since it has no wider numbers to compute in. Annex G of C says what infinities and NaN give.
+// The function of numbers of c64 or c128, computed in f64 and rounded once; null where there is
+// none. c64 within a unit in the last place of each part, c128 within 4, but for the tangents,
+// logistic, rsqrt, power and exponential-minus-one, whose parts may cancel: c128 has no wider
+// numbers to compute in. Annex G of C says what infinities and NaN give.
 llvm::Value* DeviceComplexFunction(Builder& b, hlo::Opcode opcode,
                                    std::span<llvm::Value* const> operands, hlo::ElementType type);
 

@@ -10,6 +10,7 @@
 
 #include "core/codegen/math/device_loops.h"
 #include "core/codegen/math/expression.h"
+#include "core/codegen/math/symbols.h"
 #include "core/hlo/opcode_table.h"
 
 namespace hloscope::codegen {
@@ -226,12 +227,14 @@ Turns TurnsOfLarge(Expression x) {
           Select(is_negative, Expression(b, b.CreateNeg(quarters)), Expression(b, quarters))};
 }
 
+Value* IsLarge(Expression x) { return (x.Abs() > 0x1p20).value(); }
+
 Turns TurnsOf(Expression x) {
   Builder& b = x.builder();
   const Turns small = TurnsOfSmall(x);
-  Value* is_large = (x.Abs() > 0x1p20).value();
+  if (!WritesForGpu(b)) return small;
   const auto values =
-      Where(b, is_large, {small.high.value(), small.low.value(), small.quarters.value()}, [&] {
+      Where(b, IsLarge(x), {small.high.value(), small.low.value(), small.quarters.value()}, [&] {
         const Turns large = TurnsOfLarge(x);
         return std::vector{large.high.value(), large.low.value(), large.quarters.value()};
       });
@@ -255,6 +258,14 @@ Circle CircleOf(const Turns& turns) {
 Expression NanOfInfinite(Expression x, Expression y) {
   return Select(x.Abs() < x.Infinity(), y, x.Nan());
 }
+// On a CPU the runtime's function of numbers that are too large to be reduced in f64.
+Expression OrCalled(Expression x, Opcode opcode, Expression y) {
+  Builder& b = x.builder();
+  if (WritesForGpu(b)) return y;
+  Value* operands[] = {x.value()};
+  return {b, Where(b, IsLarge(x), {y.value()},
+                   [&] { return std::vector{CallByLane(b, opcode, operands)}; })[0]};
+}
 // The sine of an angle and so many quarters more.
 Expression Turned(Expression x, int quarters) {
   const Turns turns = TurnsOf(x);
@@ -263,14 +274,16 @@ Expression Turned(Expression x, int quarters) {
   const Expression y = Select((at & at.Integer(1)).IsZero(), circle.sine, circle.cosine);
   return NanOfInfinite(x, Select((at & at.Integer(2)).IsZero(), y, -y));
 }
-Expression Sin(Expression x) { return Select(x.Abs() < 0x1p-27, x, Turned(x, 0)); }
-Expression Cos(Expression x) { return Turned(x, 1); }
+Expression Sin(Expression x) {
+  return OrCalled(x, Opcode::kSin, Select(x.Abs() < 0x1p-27, x, Turned(x, 0)));
+}
+Expression Cos(Expression x) { return OrCalled(x, Opcode::kCos, Turned(x, 1)); }
 Expression Tan(Expression x) {
   const Turns turns = TurnsOf(x);
   const auto [sine, cosine] = CircleOf(turns);
   const Expression is_even = (turns.quarters & turns.quarters.Integer(1)).IsZero();
   const Expression y = Select(is_even, sine, -cosine) / Select(is_even, cosine, sine);
-  return NanOfInfinite(x, Select(x.Abs() < 0x1p-27, x, y));
+  return OrCalled(x, Opcode::kTan, NanOfInfinite(x, Select(x.Abs() < 0x1p-27, x, y)));
 }
 
 // ---- Their inverses.
@@ -289,7 +302,8 @@ Expression AtanOfFraction(Expression a, Expression low) {
 }
 Expression IsNegative(Expression x) {
   Builder& b = x.builder();
-  return {b, b.CreateICmpSLT(x.Bits().value(), b.getInt64(0))};
+  Value* bits = x.Bits().value();
+  return {b, b.CreateICmpSLT(bits, llvm::Constant::getNullValue(bits->getType()))};
 }
 // C's atan2, with infinities, zeros and their signs.
 Expression Atan2(Expression y, Expression x) {
@@ -329,9 +343,12 @@ Expression Cosh(Expression x) {
   const Expression a = x.Abs(), t = Exp(a), root = Exp(a * 0.5);
   return Select(a < 22, (t + Reciprocal(t)) * 0.5, root * 0.5 * root);
 }
+// t / (t + 2) where t = e^2|x| - 1, with what the sum and the quotient lost.
 Expression Tanh(Expression x) {
   const Expression t = Expm1(x.Abs().Clamped(0, 40) * 2);
-  return Select(x.Abs() < 0x1p-27, x, (t / (t + 2)).WithSignOf(x));
+  const Expression bottom = t + 2, inverse = Reciprocal(bottom), y = t * inverse;
+  const Expression lost = (-y).Fma(bottom, t) - y * (t - (bottom - 2));
+  return Select(x.Abs() < 0x1p-27, x, lost.Fma(inverse, y).WithSignOf(x));
 }
 Expression Asinh(Expression x) {
   const Expression a = x.Abs(), square = a * a;
@@ -381,6 +398,14 @@ Expression Erf(Expression x) {
 }
 
 Expression Logistic(Expression x) { return Reciprocal(Exp(-x) + 1); }
+
+// Of numbers that were of f32, whose squares leave nothing out.
+Expression HypotOfSingle(Expression x, Expression y) {
+  const Expression u = x.Abs(), v = y.Abs(), is_more = v < u;
+  const Expression most = Select(is_more, u, v), least = Select(is_more, v, u);
+  const Expression is_infinite = (u == x.Infinity()) | (v == x.Infinity());
+  return Select(is_infinite, x.Infinity(), Sqrt(most.Fma(most, least * least)));
+}
 
 Expression Hypot(Expression x, Expression y) {
   const Expression u = x.Abs(), v = y.Abs(), is_more = v < u;
@@ -445,8 +470,9 @@ bool WritesForGpu(const Builder& b) {
 }
 
 Value* DeviceFunction(Builder& b, Opcode opcode, std::span<Value* const> operands) {
-  const bool is_single = operands[0]->getType()->isFloatTy();
-  if (!is_single && !operands[0]->getType()->isDoubleTy()) return nullptr;
+  const llvm::Type* type = operands[0]->getType()->getScalarType();
+  const bool is_single = type->isFloatTy();
+  if (!is_single && !type->isDoubleTy()) return nullptr;
   std::vector<Expression> in;
   for (Value* operand : operands) {
     const Expression x(b, operand);
@@ -459,6 +485,7 @@ Value* DeviceFunction(Builder& b, Opcode opcode, std::span<Value* const> operand
     const auto unary = kUnary[opcode];
     return unary == nullptr ? nullptr : out(unary(in[0]));
   }
+  if (is_single && opcode == Opcode::kAbs) return out(HypotOfSingle(in[0], in[1]));
   const auto binary = in.size() == 2 ? kBinary[opcode] : nullptr;
   return binary == nullptr ? nullptr : out(binary(in[0], in[1]));
 }

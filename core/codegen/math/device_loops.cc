@@ -11,14 +11,23 @@ namespace hloscope::codegen {
 using llvm::BasicBlock;
 using llvm::Value;
 
+Value* IsAnywhere(Builder& b, Value* condition) {
+  return condition->getType()->isVectorTy() ? b.CreateOrReduce(condition) : condition;
+}
+
 std::vector<Value*> Where(Builder& b, Value* condition, std::vector<Value*> otherwise,
                           const std::function<std::vector<Value*>()>& body) {
   BasicBlock* before = b.GetInsertBlock();
   auto* inside = BasicBlock::Create(b.getContext(), "where", before->getParent());
   auto* behind = BasicBlock::Create(b.getContext(), "behind", before->getParent());
-  b.CreateCondBr(condition, inside, behind);
+  b.CreateCondBr(IsAnywhere(b, condition), inside, behind);
   b.SetInsertPoint(inside);
-  const std::vector<Value*> made = body();
+  std::vector<Value*> made = body();
+  if (condition->getType()->isVectorTy()) {
+    for (size_t i = 0; i < made.size(); ++i) {
+      made[i] = b.CreateSelect(condition, made[i], otherwise[i]);
+    }
+  }
   BasicBlock* last = b.GetInsertBlock();
   b.CreateBr(behind);
   b.SetInsertPoint(behind);
@@ -113,23 +122,36 @@ Value* DeviceRemainder(Builder& b, Value* x, Value* y) {
   return b.CreateSelect(has_none, llvm::ConstantFP::getNaN(b.getDoubleTy()), result);
 }
 
-Value* DevicePower(Builder& b, Value* x, Value* y, bool is_signed) {
-  const auto number = [&](int64_t n) { return b.getInt64(static_cast<uint64_t>(n)); };
+Value* IntegerPower(Builder& b, Value* x, Value* y, bool is_signed) {
+  if (x->getType()->getScalarSizeInBits() == 1) {  // there is no room for a shift
+    llvm::Type* wide = LanesLike(x, b.getInt8Ty());
+    return b.CreateTrunc(IntegerPower(b, b.CreateIntCast(x, wide, is_signed),
+                                      b.CreateIntCast(y, wide, is_signed), is_signed),
+                         x->getType());
+  }
+  Value* zero = llvm::Constant::getNullValue(x->getType());
+  Value* one = IntegerLike(x, 1);
+  Value* minus_one = IntegerLike(x, -1);
+  Value* is_odd = b.CreateTrunc(y, LanesLike(y, b.getInt1Ty()));
+  Value* exponent = y;
+  Value* is_negative = nullptr;
+  if (is_signed) {
+    is_negative = b.CreateICmpSLT(y, zero);
+    exponent = b.CreateSelect(is_negative, zero, y);
+  }
   const auto values = While(
-      b, {number(1), x, y},
-      [&](const std::vector<Value*>& v) { return b.CreateICmpNE(v[2], number(0)); },
+      b, {one, x, exponent},
+      [&](const std::vector<Value*>& v) { return IsAnywhere(b, b.CreateICmpNE(v[2], zero)); },
       [&](const std::vector<Value*>& v) -> std::vector<Value*> {
-        Value* is_odd = b.CreateTrunc(v[2], b.getInt1Ty());
-        return {b.CreateSelect(is_odd, b.CreateMul(v[0], v[1]), v[0]), b.CreateMul(v[1], v[1]),
-                b.CreateLShr(v[2], 1)};
+        Value* takes = b.CreateTrunc(v[2], LanesLike(y, b.getInt1Ty()));
+        return {b.CreateSelect(takes, b.CreateMul(v[0], v[1]), v[0]), b.CreateMul(v[1], v[1]),
+                b.CreateLShr(v[2], one)};
       });
   if (!is_signed) return values[0];
-  Value* is_odd = b.CreateTrunc(y, b.getInt1Ty());
-  Value* of_minus_one = b.CreateSelect(is_odd, number(-1), number(1));
-  Value* inverse =
-      b.CreateSelect(b.CreateICmpEQ(x, number(1)), number(1),
-                     b.CreateSelect(b.CreateICmpEQ(x, number(-1)), of_minus_one, number(0)));
-  return b.CreateSelect(b.CreateICmpSLT(y, number(0)), inverse, values[0]);
+  Value* of_minus_one = b.CreateSelect(is_odd, minus_one, one);
+  Value* inverse = b.CreateSelect(b.CreateICmpEQ(x, one), one,
+                                  b.CreateSelect(b.CreateICmpEQ(x, minus_one), of_minus_one, zero));
+  return b.CreateSelect(is_negative, inverse, values[0]);
 }
 
 }  // namespace hloscope::codegen

@@ -1,4 +1,5 @@
-// Code of a GPU that takes turns or branches, for functions of scalars.
+// Loops and branches within functions of numbers. Of vectors a condition holds where any lane's
+// does.
 #pragma once
 
 #include <functional>
@@ -8,7 +9,11 @@
 
 namespace hloscope::codegen {
 
-// `otherwise`, or where the condition holds what `body` makes; it is not done elsewhere.
+// The condition as one bit.
+llvm::Value* IsAnywhere(Builder& b, llvm::Value* condition);
+
+// `otherwise`, or in the lanes where the condition holds what `body` makes; it does not run where
+// no lane's does.
 std::vector<llvm::Value*> Where(Builder& b, llvm::Value* condition,
                                 std::vector<llvm::Value*> otherwise,
                                 const std::function<std::vector<llvm::Value*>()>& body);
@@ -19,7 +24,10 @@ std::vector<llvm::Value*> While(
     const std::function<llvm::Value*(const std::vector<llvm::Value*>&)>& is_on,
     const std::function<std::vector<llvm::Value*>(const std::vector<llvm::Value*>&)>& body);
 
-// C's fmod of f64, which is exact.
+// C's fmod of scalars of f64, which is exact.
 llvm::Value* DeviceRemainder(Builder& b, llvm::Value* x, llvm::Value* y);
+
+// x to the power of y, wrapped; a negative exponent is 1/x^|y| rounded towards zero.
+llvm::Value* IntegerPower(Builder& b, llvm::Value* x, llvm::Value* y, bool is_signed);
 
 }  // namespace hloscope::codegen

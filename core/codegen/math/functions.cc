@@ -3,6 +3,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include "core/codegen/math/device_functions.h"
 #include "core/codegen/math/symbols.h"
 #include "core/hlo/opcode_table.h"
 
@@ -27,6 +28,13 @@ constexpr hlo::OpcodeTable<llvm::Intrinsic::ID> kIntrinsics = {
     {Opcode::kSqrt, llvm::Intrinsic::sqrt},
 };
 
+// Functions that CPUs compute as GPUs do, in f64 by lanes of vectors: of f32, and those of f64 that
+// stay within 2 ulp.
+constexpr hlo::OpcodeSet kInDouble = {Opcode::kAbs,   Opcode::kAcos, Opcode::kAcosh, Opcode::kAsin,
+                                      Opcode::kAsinh, Opcode::kAtan, Opcode::kAtan2, Opcode::kAtanh,
+                                      Opcode::kCbrt,  Opcode::kCosh, Opcode::kSinh,  Opcode::kTan};
+constexpr hlo::OpcodeSet kOfDouble = {Opcode::kAbs, Opcode::kExp, Opcode::kTanh};
+
 Value* OfSingle(Builder& b, Opcode opcode, std::span<Value* const> operands) {
   if (opcode == Opcode::kPower) {
     return Power({b, operands[0]}, {b, operands[1]}).value();
@@ -44,9 +52,11 @@ Value* Function(Builder& b, Opcode opcode, std::span<Value* const> operands) {
   if (opcode == Opcode::kRsqrt) {
     return b.CreateFDiv(NumberLike(x, 1), Call(b, llvm::Intrinsic::sqrt, {x}));
   }
-  if (x->getType()->getScalarType()->isFloatTy()) {
+  const bool is_single = x->getType()->getScalarType()->isFloatTy();
+  if (is_single) {
     if (Value* value = OfSingle(b, opcode, operands)) return value;
   }
+  if ((is_single ? kInDouble : kOfDouble).Has(opcode)) return DeviceFunction(b, opcode, operands);
   return CallByLane(b, opcode, operands);
 }
 

@@ -54,12 +54,15 @@ Value* DecodedBy(Builder& b, Value* bits, const FloatFormat& f) {
   const auto constant = [&](int64_t value) { return IntegerLike(wide, value); };
   llvm::Type* single = LanesLike(bits, b.getFloatTy());
   Value* magnitude = b.CreateAnd(wide, constant(f.magnitude_mask()));
-  // The exponent and mantissa in place, the bias put right by a multiplication that is exact for
-  // subnormal numbers too.
-  Value* placed = b.CreateBitCast(
-      b.CreateShl(magnitude, static_cast<uint64_t>(kMantissa - f.mantissa_bits)), single);
-  Value* scale = llvm::ConstantExpr::getBitCast(constant(PowerBits(127 - f.bias)), single);
-  Value* out = BitsOf(b, b.CreateFMul(placed, scale));
+  // The exponent and mantissa in place, the bias put right. Subnormal numbers are integers times a
+  // power of two; in place they would be subnormal in f32 as well, which processors are slow with.
+  Value* placed = b.CreateShl(magnitude, static_cast<uint64_t>(kMantissa - f.mantissa_bits));
+  Value* normal = b.CreateAdd(placed, constant(int64_t{127 - f.bias} << kMantissa));
+  Value* scale =
+      llvm::ConstantExpr::getBitCast(constant(PowerBits(1 - f.bias - f.mantissa_bits)), single);
+  Value* small = BitsOf(b, b.CreateFMul(b.CreateSIToFP(magnitude, single), scale));
+  Value* is_small = b.CreateICmpULT(magnitude, constant(int64_t{1} << f.mantissa_bits));
+  Value* out = b.CreateSelect(is_small, small, normal);
   if (f.has_infinity()) {
     Value* is_infinite = b.CreateICmpEQ(magnitude, constant(f.infinity()));
     out = b.CreateSelect(is_infinite, constant(kInfinity), out);

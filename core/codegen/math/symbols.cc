@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "core/codegen/math/device_complex.h"
 #include "core/codegen/math/device_functions.h"
 
 namespace hloscope::codegen {
@@ -37,9 +36,6 @@ constexpr Row kRows[] = {
 #undef COMPLEX
 #undef RUNTIME
 
-constexpr const char* kSignedPower = "hloscope_kPower_s64";
-constexpr const char* kUnsignedPower = "hloscope_kPower_u64";
-
 // Empty where the table has no such row.
 std::string FindName(Opcode opcode, bool is_double, bool is_complex) {
   for (const Row& row : kRows) {
@@ -47,14 +43,6 @@ std::string FindName(Opcode opcode, bool is_double, bool is_complex) {
     return is_double ? row.of_double : row.of_single;
   }
   return {};
-}
-
-std::string NameOf(Opcode opcode, llvm::Type* type, bool is_signed) {
-  if (type->isIntegerTy(64)) {
-    if (opcode != Opcode::kPower) return {};
-    return is_signed ? kSignedPower : kUnsignedPower;
-  }
-  return FindName(opcode, type->isDoubleTy(), false);
 }
 
 // Room for the lanes of a value, in the entry of the function that is being written.
@@ -93,22 +81,17 @@ Value* CallLanes(Builder& b, const std::string& name, std::span<Value* const> op
 
 }  // namespace
 
-Value* CallByLane(Builder& b, Opcode opcode, std::span<Value* const> operands, bool is_signed) {
+Value* CallByLane(Builder& b, Opcode opcode, std::span<Value* const> operands) {
   if (WritesForGpu(b)) {
-    if (operands[0]->getType()->isIntegerTy(64)) {
-      return DevicePower(b, operands[0], operands[1], is_signed);
-    }
     if (Value* value = DeviceFunction(b, opcode, operands)) return value;
   }
-  const std::string name = NameOf(opcode, operands[0]->getType()->getScalarType(), is_signed);
+  llvm::Type* type = operands[0]->getType()->getScalarType();
+  const std::string name = FindName(opcode, type->isDoubleTy(), false);
   return name.empty() ? nullptr : CallLanes(b, name, operands);
 }
 
 Value* CallByLane(Builder& b, Opcode opcode, std::span<Value* const> operands,
                   hlo::ElementType type) {
-  if (WritesForGpu(b)) {
-    if (Value* value = DeviceComplexFunction(b, opcode, operands, type)) return value;
-  }
   const std::string name = FindName(opcode, type == hlo::ElementType::kC128, true);
   return name.empty() ? nullptr : CallLanes(b, name, operands);
 }

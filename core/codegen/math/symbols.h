@@ -8,11 +8,9 @@
 
 namespace hloscope::codegen {
 
-// `opcode` of floats (f32 or f64) or of 64-bit integers through a function of the table, lane by
-// lane; what is narrower than f64 is computed in f64 and rounded once. Null where the table has
-// none.
-llvm::Value* CallByLane(Builder& b, hlo::Opcode opcode, std::span<llvm::Value* const> operands,
-                        bool is_signed = true);
+// `opcode` of floats (f32 or f64) through a function of the table, lane by lane; what is narrower
+// than f64 is computed in f64 and rounded once. Null where the table has none.
+llvm::Value* CallByLane(Builder& b, hlo::Opcode opcode, std::span<llvm::Value* const> operands);
 // The same for complex numbers of that type.
 llvm::Value* CallByLane(Builder& b, hlo::Opcode opcode, std::span<llvm::Value* const> operands,
                         hlo::ElementType type);

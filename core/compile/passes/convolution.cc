@@ -1,8 +1,9 @@
 // Convolution normalization: what libraries do not take is written with a pad, a reverse, groups of
-// features instead of groups of the batch, and f32 instead of f16, and of bf16 where oneDNN would
-// read past a window.
+// features instead of groups of the batch, and f32 instead of narrower floats, of integers whose
+// sums it holds, and of bf16 where oneDNN would read past a window.
 #include <algorithm>
 
+#include "core/compile/dot_form.h"
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
 #include "core/hlo/dimension_numbers.h"
@@ -37,10 +38,13 @@ class Convolution {
     window_.dimensions = hlo::WindowDimensions(dims.window, dims_.input_spatial.size());
     feature_groups_ = dims.feature_groups;
     batch_groups_ = dims.batch_groups;
+    int64_t depth = edit.shape(right_).dimension(static_cast<size_t>(dims_.kernel_input_feature));
+    for (const WindowDimension& w : window_.dimensions) depth *= w.size;
+    is_exact_ = IsExactInSingle(edit.original(), id, depth);
   }
 
   void Normalize() {
-    if (GrowsTooLarge()) return;
+    if (GrowsTooLarge() || (hlo::IsInteger(edit_.shape(id_).element_type()) && !is_exact_)) return;
     const Shape result = edit_.shape(id_);
     WidenOperands();
     PadInput();
@@ -65,8 +69,10 @@ class Convolution {
 
  private:
   bool IsWidened(const Shape& shape) const {
-    return shape.element_type() == ElementType::kF16 ||
-           (shape.element_type() == ElementType::kBF16 && ReadsPastWindows());
+    const ElementType type = shape.element_type();
+    if (hlo::IsInteger(type)) return is_exact_;
+    if (type == ElementType::kBF16) return ReadsPastWindows();
+    return hlo::BitWidth(type) < hlo::BitWidth(kAccumulator);
   }
 
   // oneDNN multiplies features of bf16 in pairs. Of few, an odd one has the number behind the
@@ -78,7 +84,7 @@ class Convolution {
            features % 2 == 1;
   }
 
-  // Products of f16 and bf16 are exact in f32, where XLA sums them up too.
+  // Products of narrow floats are exact in f32, where XLA sums them up too.
   void WidenOperands() {
     for (InstructionId* operand : {&left_, &right_}) {
       if (!IsWidened(edit_.shape(*operand))) continue;
@@ -182,19 +188,21 @@ class Convolution {
   ConvolutionDims dims_;
   hlo::Window window_;
   int64_t feature_groups_ = 1, batch_groups_ = 1;
+  bool is_exact_ = false;  // sums of integers in f32
   bool is_changed_ = false;
 };
 
 bool IsNormalizable(const Module& module, InstructionId id) {
   const ConvolutionDims* dims = hlo::ConvDimsOf(module, id).labels;
-  const auto is_fit = [&](InstructionId each) {
-    const ElementType type = module.shape(each).element_type();
-    return IsWholeArray(module.shape(each)) &&
-           (type == ElementType::kF16 || type == ElementType::kBF16 || type == kAccumulator);
+  const auto is_fit = [&](InstructionId each) { return IsWholeArray(module.shape(each)); };
+  const auto is_integer = [&](InstructionId each) {
+    return hlo::IsInteger(module.shape(each).element_type());
   };
-  return module.operands(id).size() == 2 && is_fit(id) &&
-         std::ranges::all_of(module.operands(id), is_fit) && dims != nullptr &&
-         dims->input_spatial.size() <= 3;
+  const auto operands = module.operands(id);
+  return operands.size() == 2 && is_fit(id) && std::ranges::all_of(operands, is_fit) &&
+         (SumTypeOf(module, id) == kAccumulator ||
+          (is_integer(id) && std::ranges::all_of(operands, is_integer))) &&
+         dims != nullptr && dims->input_spatial.size() <= 3;
 }
 
 }  // namespace

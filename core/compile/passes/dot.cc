@@ -33,21 +33,39 @@ class Dot {
       const auto& [batch, sums, group] = dims.side(side);
       batch_[side].assign(batch.begin(), batch.end());
       sums_[side].assign(sums.begin(), sums.end());
-      free_[side] = dims.side(side).Free(edit.shape(edit.operand(id, side)).rank());
+      operands_[side] = edit.operand(id, side);
+      free_[side] = dims.side(side).Free(edit.shape(operands_[side]).rank());
     }
+    result_ = Plain(edit.shape(id));
   }
 
   int64_t Rows() const { return FreeSize(0); }
   int64_t Columns() const { return FreeSize(1); }
   bool sums() const { return !sums_[0].empty(); }
 
+  // Operands and result in the type that is summed up in.
+  void Widen(ElementType type) {
+    for (InstructionId& operand : operands_) operand = Converted(operand, type);
+    result_ = Shape::Array(type, SizesOf(result_));
+  }
+
   // Batch dimensions, free ones, those that are summed up, in this order on both sides.
   void OrderForLibrary() { Order({true, true}); }
 
   // Columns innermost, along which vectors run.
   void OrderForKernel() {
-    const auto rank = static_cast<int64_t>(edit_.shape(edit_.operand(id_, 1)).rank());
+    const auto rank = static_cast<int64_t>(edit_.shape(operands_[1]).rank());
     if (std::ranges::find(free_[1], rank - 1) == free_[1].end()) Order({false, false});
+  }
+
+  // The dot with its operands as they are now, if they are others.
+  void Rebuild() {
+    if (operands_[0] == edit_.operand(id_, 0) && operands_[1] == edit_.operand(id_, 1)) return;
+    const InstructionId made =
+        edit_.Add(id_, "dot", Opcode::kDot, result_, operands_,
+                  hlo::MakeDotDims(edit_.rewriter().builder(),
+                                   {{batch_[0], sums_[0]}, {batch_[1], sums_[1]}}));
+    edit_.Replace(id_, Converted(made, edit_.shape(id_).element_type()));
   }
 
   // The sum over products of both sides, each broadcast along the free dimensions of the other.
@@ -60,18 +78,15 @@ class Dot {
       const size_t place = first + summed.size();
       summed.push_back(static_cast<int64_t>(place));
       sizes.insert(sizes.begin() + static_cast<int64_t>(place),
-                   edit_.shape(edit_.operand(id_, 0)).dimension(static_cast<size_t>(d)));
+                   edit_.shape(operands_[0]).dimension(static_cast<size_t>(d)));
     }
     const Shape products = Shape::Array(type, sizes);
     InstructionId sides[2];
     for (size_t side = 0; side < 2; ++side) sides[side] = Broadcast(side, products, first);
     const InstructionId product =
         edit_.Add(id_, "multiply", Opcode::kMultiply, products, {sides[0], sides[1]});
-    InstructionId made = summed.empty() ? product : Sum(product, summed, result, type);
-    if (type != result.element_type()) {
-      made = edit_.Add(id_, "convert", Opcode::kConvert, result, {made});
-    }
-    edit_.Replace(id_, made);
+    const InstructionId made = summed.empty() ? product : Sum(product, summed, result, type);
+    edit_.Replace(id_, Converted(made, result.element_type()));
   }
 
  private:
@@ -91,7 +106,7 @@ class Dot {
   int64_t FreeSize(size_t side) const {
     int64_t size = 1;
     for (const int64_t d : free_[side]) {
-      size *= edit_.shape(edit_.operand(id_, side)).dimension(static_cast<size_t>(d));
+      size *= edit_.shape(operands_[side]).dimension(static_cast<size_t>(d));
     }
     return size;
   }
@@ -101,22 +116,14 @@ class Dot {
     bool sums_last = true;  // on the right side: behind the free ones
   };
   void Order(Ordered how) {
-    InstructionId operands[2];
-    Dimensions batch[] = {batch_[0], batch_[1]}, sums[] = {sums_[0], sums_[1]};
     for (size_t side = 0; side < 2; ++side) {
       const bool is_left = side == 0;
-      operands[side] = edit_.operand(id_, side);
-      if (!is_left || how.left) {
-        const Dimensions order = OrderOf(side, is_left || how.sums_last);
-        operands[side] = Transposed(operands[side], order);
-        batch[side] = PlacesIn(order, batch[side]);
-        sums[side] = PlacesIn(order, sums[side]);
-      }
+      if (is_left && !how.left) continue;
+      const Dimensions order = OrderOf(side, is_left || how.sums_last);
+      operands_[side] = Transposed(operands_[side], order);
+      batch_[side] = PlacesIn(order, batch_[side]);
+      sums_[side] = PlacesIn(order, sums_[side]);
     }
-    const Shape result = Plain(edit_.shape(id_));
-    edit_.Replace(id_, edit_.Add(id_, "dot", Opcode::kDot, result, operands,
-                                 hlo::MakeDotDims(edit_.rewriter().builder(),
-                                                  {{batch[0], sums[0]}, {batch[1], sums[1]}})));
   }
   Dimensions OrderOf(size_t side, bool sums_last) const {
     Dimensions order = batch_[side];
@@ -138,6 +145,13 @@ class Dot {
     return Shape::Array(shape.element_type(), SizesOf(shape));
   }
 
+  InstructionId Converted(InstructionId operand, ElementType type) {
+    const Shape& shape = edit_.shape(operand);
+    if (shape.element_type() == type) return operand;
+    return edit_.Add(id_, "convert", Opcode::kConvert, Shape::Array(type, SizesOf(shape)),
+                     {operand});
+  }
+
   InstructionId Transposed(InstructionId operand, const Dimensions& order) {
     if (std::ranges::is_sorted(order)) return operand;
     Dimensions sizes;
@@ -152,12 +166,7 @@ class Dot {
   // The operand, of the products' type and dimensions: batch, free ones of the left, of the right,
   // and somewhere between them those that are summed up.
   InstructionId Broadcast(size_t side, const Shape& products, size_t place_of_sums) {
-    InstructionId operand = edit_.operand(id_, side);
-    if (edit_.shape(operand).element_type() != products.element_type()) {
-      operand = edit_.Add(id_, "convert", Opcode::kConvert,
-                          Shape::Array(products.element_type(), SizesOf(edit_.shape(operand))),
-                          {operand});
-    }
+    InstructionId operand = Converted(operands_[side], products.element_type());
     Dimensions to(edit_.shape(operand).rank());
     const auto place = [&](const Dimensions& dimensions, size_t first) {
       for (size_t i = 0; i < dimensions.size(); ++i) {
@@ -195,8 +204,23 @@ class Dot {
 
   Edit& edit_;
   InstructionId id_;
+  InstructionId operands_[2];
+  Shape result_;
   Dimensions batch_[2], sums_[2], free_[2];
 };
+
+// Products of narrow floats that are summed up in f32: each operand is read many times, and what is
+// read is converted once. Of integers where a library then takes them.
+bool IsNarrow(const Module& module, InstructionId id, bool has_library) {
+  const auto depth = static_cast<int64_t>(ProductsOf(module, id) /
+                                          static_cast<double>(*module.shape(id).ElementCount()));
+  if (has_library && IsExactInSingle(module, id, depth)) return true;
+  const auto is_narrow = [&](InstructionId operand) {
+    return hlo::BitWidth(module.shape(operand).element_type()) < 32;
+  };
+  return SumTypeOf(module, id) == ElementType::kF32 &&
+         std::ranges::any_of(module.operands(id), is_narrow);
+}
 
 }  // namespace
 
@@ -215,13 +239,17 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
         form.has_value() && FillsTiles(*form)) {
       return;
     }
-    if (is_library_type && dot.sums()) {
-      dot.OrderForLibrary();
-    } else if (!dot.sums() || dot.Rows() < kFewRows || dot.Columns() < kFewColumns) {
-      dot.Expand();
+    const bool is_few = !dot.sums() || dot.Rows() < kFewRows || dot.Columns() < kFewColumns;
+    if (is_few && !(is_library_type && dot.sums())) return dot.Expand();
+    const bool is_widened = !is_library_type && !out.gpu_kernels && !IsSmallDot(*module, id) &&
+                            IsNarrow(*module, id, out.library_calls);
+    if (is_widened) dot.Widen(ElementType::kF32);
+    if (is_library_type || (is_widened && out.library_calls)) {
+      if (!form.has_value()) dot.OrderForLibrary();
     } else {
       dot.OrderForKernel();
     }
+    dot.Rebuild();
   });
 }
 

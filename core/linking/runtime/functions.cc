@@ -23,19 +23,6 @@ void Lanes(const F& function, const T* x, const T* y, T* out, int64_t count) {
   }
 }
 
-// By repeated squaring, modulo 2^64; a negative exponent is 1/x^|y| rounded towards zero.
-template <typename T>
-T IntegerPower(T x, T y) {
-  if constexpr (std::is_signed_v<T>) {
-    if (y < 0) return x == 1 ? T{1} : x == -1 ? T{(y & 1) != 0 ? -1 : 1} : T{0};
-  }
-  uint64_t result = 1, base = static_cast<uint64_t>(x);
-  for (auto e = static_cast<uint64_t>(y); e != 0; e >>= 1, base *= base) {
-    if ((e & 1) != 0) result *= base;
-  }
-  return static_cast<T>(result);
-}
-
 }  // namespace
 
 extern "C" {
@@ -50,12 +37,5 @@ extern "C" {
 #define COMPLEX(opcode, function)
 #define RUNTIME(name, type, function)
 #include "core/linking/runtime/symbols.def"
-
-void hloscope_kPower_s64(const int64_t* x, const int64_t* y, int64_t* out, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) out[i] = IntegerPower(x[i], y[i]);
-}
-void hloscope_kPower_u64(const uint64_t* x, const uint64_t* y, uint64_t* out, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) out[i] = IntegerPower(x[i], y[i]);
-}
 
 }  // extern "C"

@@ -16,8 +16,6 @@ extern "C" {
 #define RUNTIME(name, type, function)
 #include "core/linking/runtime/symbols.def"
 // x to the power of y modulo 2^64.
-LANES(kPower_s64, int64_t)
-LANES(kPower_u64, uint64_t)
 #undef LANES
 #undef UNARY
 #undef BINARY
