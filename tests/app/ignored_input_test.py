@@ -58,6 +58,12 @@ class IgnoredInput(FolderTest):
         write_npz(self.path(name), arrays)
         return self.path(name)
 
+    def test_feeds_of_a_module_without_them(self):
+        array = self.npz('a.npz', in0=floats(1.0))
+        _, out, _ = run('run', self.module, '--platform', 'interpreter', '--infeed', array, '--outfeed', self.path('o.npz'))
+        for option in ('infeed', 'outfeed'):
+            self.assertIn(f'--{option} has no effect: the module has no {option} instruction', out)
+
     def test_what_cannot_be_opened_or_written_is_said(self):
         array = self.npz('a.npz', in0=floats(1.0))
         for paths in ([array], [self.module, array]):
