@@ -1,6 +1,6 @@
 #include "core/debug/explain/diverge/difference_paths.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "core/analysis/place/boundaries.h"
 
@@ -19,11 +19,10 @@ DifferencePaths::DifferencePaths(const Module& module, const std::vector<bool>& 
     const bool is_control = hlo::Info(module[id].opcode).category == hlo::Category::kControl;
     agrees[id.index] = !differs[id.index] && !is_control;
   }
-  const auto is_result = [&](size_t first, size_t count) {
-    return std::ranges::any_of(results, [&](int64_t result) {
-      return std::cmp_greater_equal(result, first) && std::cmp_less(result, first + count);
-    });
-  };
+  std::vector<bool> is_result(module.shape(root).LeafCount());
+  for (const int64_t result : results) {
+    if (std::cmp_less(result, is_result.size())) is_result[static_cast<size_t>(result)] = true;
+  }
   const hlo::Computation& entry = module.entry();
   for (uint32_t k = entry.instruction_count; k-- > 0;) {
     const InstructionId id(entry.first_instruction + k);
@@ -35,7 +34,10 @@ DifferencePaths::DifferencePaths(const Module& module, const std::vector<bool>& 
     size_t first = 0;
     for (const InstructionId operand : module.operands(id)) {
       const size_t count = module.shape(operand).LeafCount();
-      if (!is_results || is_result(first, count)) leads_[operand.index] = true;
+      bool leads = !is_results;
+      for (size_t leaf = first; is_results && leaf < first + count; ++leaf)
+        leads = leads || is_result[leaf];
+      if (leads) leads_[operand.index] = true;
       first += count;
     }
   }
