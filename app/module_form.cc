@@ -41,6 +41,13 @@ std::string ModuleStem(const std::string& path) {
   return WithoutModuleExtension(std::filesystem::path(path).filename().string());
 }
 
+std::string BundleNameOf(const std::string& path) {
+  const std::string stem = ModuleStem(path);
+  constexpr std::string_view kBundle = ".hlob";
+  if (!stem.ends_with(kBundle)) return stem + std::string(kBundle);
+  return stem.substr(0, stem.size() - kBundle.size()) + ".again" + std::string(kBundle);
+}
+
 Result<ModuleForm> ModuleFormFromPath(const std::string& given) {
   std::string_view path = given;
   if (path.ends_with(".gz")) path.remove_suffix(3);

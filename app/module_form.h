@@ -28,6 +28,8 @@ inline constexpr ModuleFormRow kModuleForms[] = {
 std::string WithoutModuleExtension(std::string path);
 // The same of the file name alone.
 std::string ModuleStem(const std::string& path);
+// What a bundle of this module is called by default: "m.hlob"; of a bundle not as that.
+std::string BundleNameOf(const std::string& path);
 
 // The form that the extension of `path` names, but for `.gz`; an input error lists those there are.
 Result<ModuleForm> ModuleFormFromPath(const std::string& path);

@@ -385,6 +385,19 @@ void RunOptionSet::AddUnusedOptions(bool is_mlir, std::vector<std::string>& note
   }
 }
 
+void RunOptionSet::AddUnusedFeeds(const hlo::Module& module,
+                                  std::vector<std::string>& notes) const {
+  for (const auto& [option, opcode] : {std::pair("--infeed", hlo::Opcode::kInfeed),
+                                       std::pair("--outfeed", hlo::Opcode::kOutfeed)}) {
+    if (std::ranges::find(given_, option) == given_.end()) continue;
+    if (std::ranges::find(module.instructions(), opcode, &hlo::Instruction::opcode) !=
+        module.instructions().end())
+      continue;
+    notes.push_back(fmt::format("{} has no effect: the module has no {} instruction", option,
+                                hlo::ToString(opcode)));
+  }
+}
+
 Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limits,
                                      const std::stop_token& stop) const {
   const replay::MlirArguments program = ProgramArguments(limits);
@@ -414,6 +427,7 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
       run.request.notes.push_back(std::move(text));
     }
   }
+  AddUnusedFeeds(*run.module, run.request.notes);
   run.request.notes.insert(run.request.notes.end(), completed.notes.begin(), completed.notes.end());
   const bool says_how = std::ranges::any_of(given_, [](const std::string& option) {
     return option == "--seed" || option.starts_with("--random_init_input_literals") ||

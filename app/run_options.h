@@ -88,6 +88,7 @@ class RunOptionSet {
   Status PrepareReference();
   Status CheckNeeds() const;
   void AddUnusedOptions(bool is_mlir, std::vector<std::string>& notes) const;
+  void AddUnusedFeeds(const hlo::Module& module, std::vector<std::string>& notes) const;
   replay::MlirArguments ProgramArguments(const Limits& limits) const;
   Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const;
 

@@ -63,9 +63,8 @@ Result<BundleFindings> FindingsOf(const BundleOptions& options, const std::strin
   HLOSCOPE_ASSIGN_OR_RETURN(const ProfileReport second,
                             ReadTrace(options.profiles[1], module, limits));
   Jobs jobs(AvailableCpus());
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      const ComparedReports compared,
-      CompareReports(std::span(&first, 1), std::span(&second, 1), jobs));
+  HLOSCOPE_ASSIGN_OR_RETURN(const ComparedReports compared,
+                            CompareReports(std::span(&first, 1), std::span(&second, 1), jobs));
   findings.profile_comparison = ProfileComparisonJson(compared);
   return findings;
 }
@@ -82,7 +81,7 @@ Result<Order> ReadOrder(const std::string& given, const BundleOptions& options,
   Order order;
   HLOSCOPE_ASSIGN_OR_RETURN(order.input, FindBundleInput(given, request, limits));
   if (request.test.name.empty()) request.test.name = replay::ReferencePlatform().name;
-  order.out = options.out.empty() ? ModuleStem(order.input.module) + ".hlob" : options.out;
+  order.out = options.out.empty() ? BundleNameOf(order.input.module) : options.out;
   std::error_code error;
   if (std::filesystem::equivalent(order.out, given, error)) {
     return InputError(order.out + ": that is the input", "name another file with -o");

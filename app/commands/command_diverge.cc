@@ -324,8 +324,7 @@ class DivergeCommand : public Command {
     for (const std::string& file : files_) command += " " + Quoted(file);
     if (passes_) command += " --passes";
     return FormatText("to report this: {}{} --bundle {}\n", command,
-                      shared_.OptionsText(shared_.request()),
-                      Quoted(ModuleStem(files_[0]) + ".hlob"));
+                      shared_.OptionsText(shared_.request()), Quoted(BundleNameOf(files_[0])));
   }
 
   std::vector<std::string> files_;

@@ -17,6 +17,7 @@
 #include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/errors/nearest_text.h"
+#include "core/dump/listing/sniff.h"
 #include "core/dump/logged_errors.h"
 
 namespace hloscope::app {
@@ -46,6 +47,8 @@ class ExplainCommand : public Command {
   static int File(const std::string& path, const Context& context) {
     auto file = FileView::Open(path, context.limits);
     if (!file) return Fail(path, file.error(), context);
+    if (const dump::FileKind kind = dump::Sniff(file->bytes()); IsUnreadable(kind, file->bytes()))
+      return Fail(path, NotText(path, kind), context);
     int64_t left_out = 0;
     const auto read =
         WithinMemory(context.limits, path, [&]() -> Result<std::vector<dump::ExplainedError>> {
@@ -60,6 +63,24 @@ class ExplainCommand : public Command {
       PrintError(FormatText("{}: {} left out", path,
                             Counted(left_out, "more error is", "more errors are")));
     return errors.empty() ? NothingIn(path, dump::FindNearestText(file->bytes()), context) : kGood;
+  }
+
+  // Logs may hold a few bytes that are not text.
+  static bool IsUnreadable(dump::FileKind kind, std::string_view bytes) {
+    if (kind == dump::FileKind::kUnknown) return bytes.contains('\0');
+    return kind != dump::FileKind::kEmpty && !dump::IsText(kind);
+  }
+
+  static Error NotText(const std::string& path, dump::FileKind kind) {
+    const bool is_known = kind != dump::FileKind::kUnknown;
+    Error error = InputError(fmt::format("is {}, not the text of an error",
+                                         is_known ? dump::Describe(kind) : "a binary file"),
+                             "expected an error text, a traceback, a log or a dump directory")
+                      .error();
+    if (dump::IsModuleKind(kind))
+      error.hint = fmt::format("`hloscope info {0}` and `hloscope open {0}` show it", Quoted(path));
+    error.place.file = path;
+    return error;
   }
 
   // "train.py:12" and "train.py:12:10"

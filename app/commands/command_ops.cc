@@ -134,8 +134,12 @@ class OpsCommand : public Command {
     const hlo::ParseResult read = hlo::ParseText("x = " + text + " parameter(0)", limits);
     if (read.ok() && read.module->instructions().size() == 1)
       return read.module->shape(hlo::InstructionId(0U));
+    std::string why = read.diagnostics.empty() ? "" : read.diagnostics[0].message;
+    constexpr std::string_view kAfter = "`parameter(0)`";  // what was read after it
+    if (const size_t at = why.find(kAfter); at != why.npos)
+      why.replace(at, kAfter.size(), "the end");
     return InputError(text + ": not a shape, expected one as f32[16,256]{1,0:T(8,128)}",
-                      read.diagnostics.empty() ? "" : read.diagnostics[0].message);
+                      std::move(why));
   }
 
   // Each attribute of the name: the opcode decides which it is. Empty: there is none.

@@ -247,14 +247,19 @@ class RecordCommand : public Command {
     } else {
       PrintOut(
           DumpOverviewText(*report) + InputsText() +
-          FormatText("  next: hloscope info {0}\n        hloscope open {0}\n"
-                     "  to report a problem: hloscope bundle create {0} --text all{2}, which is "
-                     "redacted; {1} is not\n",
-                     Quoted(plan.dump), std::filesystem::path(log_).filename().string(),
-                     inputs_.given.empty() ? "" : " --values all"));
+          FormatText("  next: hloscope info {0}\n        hloscope open {0}\n", Quoted(plan.dump)) +
+          ((*first)->modules().empty() ? "" : ReportText(plan)));
     }
     if (ExitOf(run) != 0) return kDied;
     return kept ? kGood : ExitStatusOf(kept.error());
+  }
+
+  std::string ReportText(const debug::RecordingPlan& plan) const {
+    return FormatText(
+        "  to report a problem: hloscope bundle create {} --text all{}, which is redacted; {} is "
+        "not\n",
+        Quoted(plan.dump), inputs_.given.empty() ? "" : " --values all",
+        std::filesystem::path(log_).filename().string());
   }
 
   void SettleInputs(const dump::DumpModel& model) {

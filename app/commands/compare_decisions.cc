@@ -1,6 +1,8 @@
 // `hloscope compare A B --decisions`: the first decision about fusion that differs.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "app/commands/compare_pairs.h"
 #include "app/dump_place.h"
 #include "app/output.h"
@@ -105,10 +107,15 @@ Result<int> CompareDecisions(const PairRequest& request, const Context& context)
   std::vector<std::string> notes;
   for (const std::string& one : found.unpaired) notes.push_back(one + " has no counterpart");
   std::optional<Error> error;
-  bool differs = false;
+  bool differs = false, has_log = false;
   for (const auto& [a, b] : found.pairs) {
-    const std::string title = ModuleTitle(found.a->modules()[static_cast<size_t>(a)]);
+    std::string title = ModuleTitle(found.a->modules()[static_cast<size_t>(a)]);
+    std::string title_b = ModuleTitle(found.b->modules()[static_cast<size_t>(b)]);
     const auto of_a = analysis::DecisionsOf(*found.a, a), of_b = analysis::DecisionsOf(*found.b, b);
+    if (of_a && of_b && of_a->of_all_modules && of_b->of_all_modules) {
+      if (std::exchange(has_log, true)) continue;
+      title = title_b = "all modules";
+    }
     auto compared = !of_a   ? Result<DecisionComparison>(std::unexpected(of_a.error()))
                     : !of_b ? Result<DecisionComparison>(std::unexpected(of_b.error()))
                             : analysis::CompareDecisions(*of_a, *of_b);
@@ -118,8 +125,7 @@ Result<int> CompareDecisions(const PairRequest& request, const Context& context)
       continue;
     }
     differs = differs || compared->differs;
-    modules.push_back(
-        {title, ModuleTitle(found.b->modules()[static_cast<size_t>(b)]), *std::move(compared)});
+    modules.push_back({std::move(title), std::move(title_b), *std::move(compared)});
   }
   if (modules.empty() && error) return std::unexpected(*error);
   context.json ? WriteOut(DecisionsJson(request, modules, notes, differs))

@@ -46,11 +46,6 @@ Result<ModulePairs> PairModules(const PairRequest& request, const Context& conte
         fmt::format("{}: {}", a >= 0 ? 'A' : 'B',
                     ModuleTitle(model.modules()[static_cast<size_t>(a >= 0 ? a : b)])));
   }
-  // One module on each side is the same whatever it is called.
-  if (out.pairs.empty() && out.a->modules().size() == 1 && out.b->modules().size() == 1) {
-    out.pairs.emplace_back(0, 0);
-    out.unpaired.clear();
-  }
   if (out.pairs.empty())
     return InputError(fmt::format("{} and {} have no module in common", request.a, request.b),
                       "expected two dumps of the same program");

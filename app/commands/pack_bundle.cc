@@ -1,6 +1,9 @@
 #include "app/commands/pack_bundle.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -16,6 +19,7 @@
 #include "core/base/escape.h"
 #include "core/base/format_text.h"
 #include "core/base/parse_json.h"
+#include "core/base/unique_fd.h"
 #include "core/debug/bundle/check.h"
 #include "core/replay/workers/worker_environment.h"
 
@@ -157,6 +161,16 @@ Result<debug::BundleSource> ReadSource(const BundleInput& input, BundleFindings 
   return source;
 }
 
+// It may hold values of the inputs: a new file is its owner's alone.
+Status WriteBundle(const std::string& path, std::string_view bytes) {
+  constexpr mode_t kOwnerOnly = 0600;
+  const UniqueFd made(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kOwnerOnly));
+  Status written = WriteFileAtomically(path, bytes);  // keeps the mode
+  if (!written && made.valid()) unlink(path.c_str());
+  return written;
+}
+
 }  // namespace
 
 std::vector<OptionSpec> PackOptions::Specs(std::string_view when) {
@@ -196,7 +210,7 @@ Result<debug::MadeBundle> PackBundle(const BundleInput& input, BundleFindings fi
     return ReplayInCleanProcess(path, request, reduced, stop);
   };
   HLOSCOPE_ASSIGN_OR_RETURN(debug::MadeBundle made, debug::CreateBundle(source, stop));
-  HLOSCOPE_TRY(WriteFileAtomically(out, made.bytes));
+  HLOSCOPE_TRY(WriteBundle(out, made.bytes));
   return made;
 }
 
@@ -250,7 +264,7 @@ int BundleStep::Make(const std::string& given, BundleFindings findings, RunOptio
 std::string ReportHint(const std::string& module, const std::string& options) {
   if (module == "-") return {};
   return FormatText("to report this: hloscope bundle create {} -o {}{}\n", Quoted(module),
-                    Quoted(ModuleStem(module) + ".hlob"), options);
+                    Quoted(BundleNameOf(module)), options);
 }
 
 }  // namespace hloscope::app

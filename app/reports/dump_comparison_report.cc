@@ -51,6 +51,15 @@ class ProgramLabels {
     }
     return {};
   }
+  // " (jit_g in B)" where the second of two dumps has another name; else empty.
+  std::string OtherName(const ProgramGroup& group) const {
+    if (dumps_.size() != 2 || std::ranges::find(group.members, -1) != group.members.end())
+      return {};
+    const auto name = [&](size_t d) -> const std::string& {
+      return dumps_[d].programs[static_cast<size_t>(group.members[d])].name;
+    };
+    return name(0) == name(1) ? "" : FormatText(" ({} in {})", name(1), OfDump(1));
+  }
   // The last part of the path, or all of it where that is the same for several.
   std::string OfDump(int32_t dump) const {
     const std::string& path = dumps_[static_cast<size_t>(dump)].path;
@@ -109,7 +118,7 @@ std::string DifferenceText(const StageDifference& difference, const std::string&
 
 std::string ComparedModuleText(const ComparedModule& module, const ProgramLabels& labels,
                                size_t dumps) {
-  std::string out = "  " + labels.Of(module.group);
+  std::string out = "  " + labels.Of(module.group) + labels.OtherName(module.group);
   if (!module.differs) {
     return out + FormatText(": nothing differs, but {} elided and not compared\n",
                             Counted(module.elided, "constant is", "constants are"));

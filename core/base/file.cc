@@ -72,9 +72,13 @@ std::unexpected<Error> OpenError(const std::string& path) {
 std::unexpected<Error> CreateError(const std::string& path, const std::string& target) {
   std::string folder = std::filesystem::path(target).parent_path().string();
   if (folder.empty()) folder = ".";
-  if (errno == ENOENT) {
+  const int code = errno;
+  std::error_code error;
+  // In some that exist, such as /proc, no file can be created either.
+  if (code == ENOENT && !std::filesystem::exists(folder, error)) {
     return AtPath(path, InputError(fmt::format("cannot write: folder {} does not exist", folder)));
   }
+  errno = code;
   if (errno == ENOTDIR) {
     return AtPath(path, InputError(fmt::format("cannot write: {} is not a folder", folder)));
   }

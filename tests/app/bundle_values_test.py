@@ -53,6 +53,16 @@ class BundleValues(FolderTest):
             data = archive.read('out0.npy')
         return status, found, struct.unpack('<4f', data[-16:])
 
+    def test_only_the_owner_reads_a_new_bundle(self):
+        bundle = self.bundle('--inputs', self.inputs, '--values', 'all')
+        self.assertEqual(os.stat(bundle).st_mode & 0o777, 0o600)
+        os.chmod(bundle, 0o640)
+        self.bundle('--inputs', self.inputs, '--values', 'all')
+        self.assertEqual(os.stat(bundle).st_mode & 0o777, 0o640)
+        # A bundle of a bundle has a name of its own.
+        done = subprocess.run([HLOSCOPE, 'bundle', 'create', bundle, '--json'], capture_output=True, text=True, cwd=self.folder, timeout=120)
+        self.assertTrue(json.loads(done.stdout)['file'].endswith('b.again.hlob'), done.stdout + done.stderr)
+
     def test_inputs_of_the_bundle(self):
         bundle = self.bundle('--inputs', self.inputs, '--values', 'all')
         status, found, values = self.results('run', bundle)

@@ -159,6 +159,22 @@ class Decisions(FolderTest):
         first = self.compare(self.path('x'), self.path('y'))['first']
         self.assertEqual((first['a']['step'], first['b']['step'], first['b']['reason']), (2, 2, 'it is big.'))
 
+    def test_a_log_of_several_modules_is_compared_once(self):
+        line = 'I1129 08:58:58.57 7 instruction_fusion.cc:1] {}\n'
+        fused = ["Evaluating fusion: producer 'b' into consumer 'c'.", 'Fusing %b = f32[64]{0} exponential(%a) into %c = f32[64]{0} tanh(%b)']
+        refused = [fused[0], 'not fusing operand %b = f32[64]{0} exponential(%a) because it is big.']
+        for name, lines in (('x', fused + fused), ('y', fused + refused)):
+            os.makedirs(self.path(name))
+            for number, kind in ((1, 'm'), (2, 'n')):
+                self.path(f'{name}/module_000{number}.{kind}.cpu_after_optimizations.txt', module(NAMES).replace('HloModule m', 'HloModule ' + kind))
+            self.path(name + '/stderr.log', ''.join(line.format(one) for one in lines))
+        for a, b, status in (('x', 'x', 0), ('x', 'y', 1)):
+            done = subprocess.run([HLOSCOPE, 'compare', self.path(a), self.path(b), '--decisions', '--json'], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, status, done.stderr)
+            [found] = json.loads(done.stdout)['decisions']
+            self.assertEqual((found['module'], found['module_b'], found['count_a'], found['same']), ('all modules', 'all modules', 2, 2 - status))
+            self.assertIn('A: the log does not say of which module a decision is', found['notes'])
+
     def test_errors(self):
         a = self.dump('a')
         os.makedirs(self.path('none'))

@@ -152,6 +152,20 @@ class CompareDumps(unittest.TestCase):
         self.assertEqual((status, found['status'], found['equal'], found['only_a'], found['only_b']), (1, 'differs', 2, [], ['jit_f2']))
         self.assertIn('jit_f2 is only in b\n', run('compare', a, b)[1])
 
+    def test_one_module_each_is_paired_whatever_it_is_called(self):
+        text = 'HloModule m\n\nENTRY e {{\n  x = f32[8] parameter(0)\n  ROOT r = f32[8] {}(x)\n}}\n'
+        files = [self.write('single', name, text.format(opcode)) for name, opcode in (('a.hlo', 'negate'), ('b.hlo', 'negate'), ('c.hlo', 'sine'))]
+        status, found = record('compare', *files)
+        self.assertEqual((status, found['missing'], [len(one['classes']) for one in found['modules']]), (1, [], [2]))
+        self.assertEqual(record('compare', files[0], files[1], files[0])[1]['equal'], 1)
+        # Nor is it only in one of two dumps when its function has another name.
+        a, b = self.dump('a', [64]), self.dump('b', [65])
+        for file in os.listdir(b):
+            os.rename(os.path.join(b, file), os.path.join(b, file.replace('jit_f0', 'jit_g')))
+        status, found = record('compare', a, b)
+        self.assertEqual((status, found['only_a'], found['only_b'], [one['module'] for one in found['modules']]), (1, [], [], ['jit_f0']))
+        self.assertIn('  jit_f0 (jit_g in b)', run('compare', a, b)[1])
+
     def test_many_dumps_are_classes(self):
         dumps = [self.dump(f'rank{rank}', [64, 65 if rank == 3 else 64, 64]) for rank in range(6)]
         status, found = record('compare', *dumps)

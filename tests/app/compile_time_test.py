@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import unittest
@@ -172,6 +173,30 @@ class CompileTime(FolderTest):
         found = self.times(dump)
         self.assertEqual([(m['total_ms'], m['measured_by']) for m in found['modules']], [(1250, 'the whole time in stderr.log')])
         self.assertIn('only with these variables (`hloscope record` passes them on and keeps the log)', json.dumps(found['missing']))
+
+    def test_compilations_of_one_name(self):
+        """JAX's lines alone: each ends another compilation, also where the name of the module is not that of the function."""
+        seconds = [0.4, 0.2, 0.3]
+        for function, name in (('f', 'jit_f'), ('<lambda>', 'jit__lambda'), ('<lambda>', 'jit__lambda_'), ('f.<locals>.g', 'jit_f._locals_.g')):
+            with self.subTest(name):
+                shutil.rmtree(self.path('dump'), ignore_errors=True)
+                files = {f'module_{2 * k:04}.{name}.cpu_after_optimizations.txt': stage({1: 3}) for k in range(3)}
+                files['stderr.log'] = ''.join(f'Finished XLA compilation of jit({function}) in {one} sec\n' for one in seconds)
+                found = self.times(self.dump(files))
+                self.assertEqual({m['module']: m['total_ms'] for m in found['modules']}, {f'module_{2 * k:04}.{name}': 1e3 * one for k, one in enumerate(seconds)})
+                self.assertAlmostEqual(found['total_ms'], 900)
+                self.assertNotIn('by their order', json.dumps(found))
+                # One that came from a cache left no module.
+                files['stderr.log'] += f'Finished XLA compilation of jit({function}) in 0.1 sec\n'
+                found = self.times(self.dump(files))
+                self.assertIn('the dump has 3 modules of this name, its logs 4 compilations: times are by their order', json.dumps(found['modules'][0]['notes']))
+
+    def test_timers_and_whole_times_of_one_name(self):
+        runs = ''.join('I1129 05:31:49.1 7 a.cc:1] Running HLO pass pipeline on module jit_f: p\n'
+                       f'I1129 05:31:49.1 7 a.cc:2] HLO pass dce\nI1129 05:31:49.1 7 a.cc:3] HLO pass: dce time: {k} us ({k} us) (cumulative: 9 us)\n'
+                       f'Finished XLA compilation of jit(f) in 0.00{k} sec\n' for k in (5, 3))
+        found = self.times(self.path('two.log', runs))
+        self.assertEqual([(m['passes_ms'], m['total_ms']) for m in found['modules']], [(0.005, 5), (0.003, 3)])
 
 
 if __name__ == '__main__':

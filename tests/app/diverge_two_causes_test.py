@@ -32,8 +32,8 @@ def array(*values):
 
 
 class TwoCauses(FolderTest):
-    def diverge(self, name, x, r):
-        module, inputs = self.path('both.hlo', BOTH), self.path(name)
+    def diverge(self, name, x, r, text=BOTH):
+        module, inputs = self.path('both.hlo', text), self.path(name)
         write_npz(inputs, {'in0': array(*x), 'in1': array(*r)})
         done = subprocess.run([HLOSCOPE, 'diverge', module, '--passes', '--platform', 'xla-cpu', '--inputs', inputs, '--abs_error_bound', '0',
                                '--rel_error_bound', '0', '--json'], capture_output=True, text=True, timeout=300)
@@ -55,6 +55,13 @@ class TwoCauses(FolderTest):
         self.assertFalse(without['closes'])
         self.assertTrue(any(one['what'].endswith(', without algsimp') and one['closes'] for one in found['tries']))
         self.assertIn('a second finding: without algsimp 1 element still differs', found['verdict'])
+
+    def test_elements_of_all_results_are_counted(self):
+        two = BOTH.replace('->f32[3]{0}}', '->(f32[3]{0}, f32[3]{0})}').replace('  ROOT sum =', '  sum =').replace(
+            'add(back, r)\n', 'add(back, r)\n  again = f32[3]{0} negate(sum)\n  ROOT both = (f32[3]{0}, f32[3]{0}) tuple(sum, again)\n')
+        found = self.diverge('results.npz', (1e10, 1e9, 6), (1, 1, 0), two)
+        self.assertEqual(found['findings'][0]['left'], 2, found['verdict'])
+        self.assertIn('without algsimp 2 elements still differ', found['verdict'])
 
     def test_one_finding(self):
         found = self.diverge('one.npz', (1e10, 12345, 6), (1, 0, 0))

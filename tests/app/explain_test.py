@@ -72,6 +72,18 @@ class Explain(unittest.TestCase):
             self.assertIn(f'{well}: no error text', err)
             self.assertIn('AsString', out)
 
+    def test_binary_files_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, data, words in (('a.npz', b'PK\x03\x04' + bytes(range(256)), 'is a zip archive (npz, pyz), not the text of an error'),
+                                      ('a.npy', b'\x93NUMPY' + bytes(range(256)), 'is a NumPy array, not the text'),
+                                      ('rest', bytes(range(256)), 'is a binary file, not the text')):
+                with open(os.path.join(folder, name), 'wb') as file:
+                    file.write(data)
+                status, out, err = run('explain', os.path.join(folder, name))
+                self.assertEqual((status, out), (2, ''), name)
+                self.assertIn(f'{name}: {words}', err)
+                self.assertNotIn('\\x', err)
+
     def test_unknown_texts_say_what_was_read(self):
         text = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nRuntimeError: the carburettor is stuck\n'
         answer = objects(run('explain', '--json', '-', text=text)[1])[0]

@@ -58,6 +58,20 @@ class IgnoredInput(FolderTest):
         write_npz(self.path(name), arrays)
         return self.path(name)
 
+    def test_feeds_of_a_module_without_them(self):
+        array = self.npz('a.npz', in0=floats(1.0))
+        _, out, _ = run('run', self.module, '--platform', 'interpreter', '--infeed', array, '--outfeed', self.path('o.npz'))
+        for option in ('infeed', 'outfeed'):
+            self.assertIn(f'--{option} has no effect: the module has no {option} instruction', out)
+
+    def test_what_cannot_be_opened_or_written_is_said(self):
+        array = self.npz('a.npz', in0=floats(1.0))
+        for paths in ([array], [self.module, array]):
+            status, out, err = run('open', *paths, '--screenshot', self.path('a.png'))
+            self.assertEqual((status, out), (2, ''), paths)
+            self.assertIn(f'{array}: is a zip archive (npz, pyz) (expected a dump directory, a module, a bundle or a profile)', err)
+        self.assertIn('/proc/x.hlo: cannot create a file in folder /proc: ', run('convert', self.module, '/proc/x.hlo')[2])
+
     def report(self, *arguments):
         status, out, err = run('run', '--json', *arguments)
         return status, json.loads(out.splitlines()[-1]), err

@@ -52,6 +52,7 @@ OTHERS = {
     'reduce': ['-o', 'OUT'],
 }
 SHARED = [
+    (['--xla_nonsense=1'], (), ()),
     (['--as-dumped'], (), ()),
     (['--check', 'race'], SIMULATED, ()),
     (['--autotune'], (), ()),

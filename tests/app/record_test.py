@@ -151,8 +151,10 @@ class Record(RecordTest):
             self.assertEqual(len(report['modules']), 1)
             self.assertTrue(any(words in text for text in report['warnings']), report['warnings'])
             self.assertIn(words + '; the dump up to that point is kept', err)
-        status, _, err = self.record(program='raise SystemExit(1)')
+        status, out, err = self.record(program='raise SystemExit(1)')
         self.assertIn('left no module: ', err)
+        self.assertIn('hloscope info', out)
+        self.assertNotIn('bundle create', out)  # which needs a module
 
     def test_interrupted(self):
         script = self.path('program.py', COMPILES + 'import time\nprint("ready", flush=True)\ntime.sleep(100)\n')

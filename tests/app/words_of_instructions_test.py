@@ -79,6 +79,7 @@ class Words(FolderTest):
         self.assertIn('SparseCore', parts('u32[]{:S(8)}', '--device', 'tpu')[0]['S(8)'])
         self.assertIn('no shape is given', run('ops', 'add', '--device', 'tpu', status=2))
         self.assertIn('not a shape', run('ops', 'f32[8', status=2))
+        self.assertIn('found the end', run('ops', 'f32[8', status=2))
 
     def test_an_instruction(self):
         module = self.path('m.hlo', 'HloModule m\n\nENTRY e {\n  p = bf16[16,256]{1,0:T(8,128)(2,1)S(1)} parameter(0)\n'

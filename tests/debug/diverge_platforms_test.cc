@@ -11,8 +11,10 @@
 #include "core/backends/pjrt/capture_calls.h"
 #include "core/backends/pjrt/device_bytes.h"
 #include "core/debug/compare/compare_bits.h"
+#include "core/debug/explain/diverge/difference_paths.h"
 #include "core/debug/explain/diverge/operand_values.h"
 #include "core/debug/explain/diverge/value_comparison.h"
+#include "core/hlo/analysis/find_instruction.h"
 #include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
@@ -266,6 +268,47 @@ TEST(DivergePlatforms, OfOnePlatformIsEqual) {
 }
 
 // Every user of a value waits for the call that captures it; callers get one of their own.
+TEST(DifferencePaths, EndWhereValuesAgree) {
+  const auto module = hlo::Parsed(R"(HloModule paths
+body {
+  p = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = f32[4] get-tuple-element(p), index=1
+  inside = f32[4] tanh(v)
+  ROOT out = (s32[], f32[4]) tuple(i, inside)
+}
+condition {
+  q = (s32[], f32[4]) parameter(0)
+  ROOT again = pred[] constant(false)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  n = s32[] constant(0)
+  first = f32[4] negate(x)
+  agrees = f32[4] abs(first)
+  state = (s32[], f32[4]) tuple(n, agrees)
+  loop = (s32[], f32[4]) while(state), condition=condition, body=body
+  second = f32[4] get-tuple-element(loop), index=1
+  last = f32[4] sine(second)
+  ROOT r = (f32[4], f32[4]) tuple(agrees, last)
+})");
+  const auto leads = [&](std::vector<std::string_view> differ, std::vector<int64_t> results,
+                         std::string_view name) {
+    std::vector<bool> differs(module->instructions().size());
+    for (const std::string_view each : differ)
+      differs[hlo::FindInstruction(*module, each).index] = true;
+    return DifferencePaths(*module, differs, results)
+        .LeadsToResult(hlo::FindInstruction(*module, name));
+  };
+  EXPECT_FALSE(leads({"first", "last"}, {1}, "first"));
+  EXPECT_TRUE(leads({"first", "last"}, {1}, "last"));
+  EXPECT_FALSE(leads({"first", "last"}, {0}, "last"));
+  EXPECT_TRUE(leads({"first", "agrees", "last"}, {1}, "first"));
+  EXPECT_TRUE(leads({"first", "agrees"}, {0}, "first"));
+  EXPECT_TRUE(leads({"inside", "last"}, {1}, "inside"));
+  EXPECT_FALSE(leads({"inside"}, {1}, "inside"));
+}
+
 TEST(CaptureCalls, FollowTheirValues) {
   const auto module = hlo::Parsed(kProgram);
   replay::CapturePlan plan;

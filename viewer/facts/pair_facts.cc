@@ -9,18 +9,19 @@
 #include <tuple>
 
 #include "core/analysis/align/compare_modules.h"
-#include "core/analysis/align/pass_changes.h"
+#include "core/analysis/align/fingerprint.h"
 #include "core/analysis/place/call_counts.h"
 #include "core/base/jobs.h"
+#include "core/base/quick_hash.h"
 #include "core/graph/overview.h"
+#include "core/hlo/analysis/summary.h"
+#include "core/hlo/string_pool.h"
 #include "viewer/model/document.h"
 #include "viewer/model/second_dump.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
 namespace {
-
-using analysis::ChangeKind;
 
 template <typename T>
 struct PairKey {
@@ -47,18 +48,18 @@ const Pending<T>& Get(Context& context, const ModulePair& pair, const char* titl
 struct KernelSide {
   const hlo::Module& module;
   const graph::KernelMap& map;
-  std::vector<bool> is_changed;  // by kernel: an instruction of it has no equal in the other module
+  std::vector<uint64_t> prints;  // by kernel: what it does, and on which shapes
   analysis::CallCounts calls;
 
   KernelSide(const hlo::Module& of, const graph::CompiledSide& side,
-             const std::vector<ChangeKind>& kinds)
-      : module(of),
-        map(side.map),
-        is_changed(map.kernels.size(), false),
-        calls(analysis::CountCalls(of)) {
-    for (size_t i = 0; i < kinds.size(); ++i) {
-      const bool is_same = kinds[i] == ChangeKind::kUnchanged || kinds[i] == ChangeKind::kRenamed;
-      if (!is_same && map.kernel_of[i] != graph::kNoKernel) is_changed[map.kernel_of[i]] = true;
+             const analysis::FingerprintOptions& options)
+      : module(of), map(side.map), calls(analysis::CountCalls(of)) {
+    const std::vector<uint64_t> local = analysis::Fingerprint(of, options).local;
+    for (const graph::KernelMap::Kernel& kernel : map.kernels) {
+      uint64_t print = local[kernel.instruction.index];
+      for (const hlo::InstructionId operand : of.operands(of[kernel.instruction]))
+        print = MixKeys(print, hlo::HashBytes(hlo::ToString(of.shape(operand))));
+      prints.push_back(print);
     }
   }
 
@@ -77,8 +78,11 @@ struct KernelSide {
     }
     return sum;
   }
-  bool AnyChanged(const std::vector<uint32_t>& kernels) const {
-    return std::ranges::any_of(kernels, [&](uint32_t k) { return is_changed[k]; });
+  std::vector<uint64_t> Prints(const std::vector<uint32_t>& kernels) const {
+    std::vector<uint64_t> out;
+    for (const uint32_t k : kernels) out.push_back(prints[k]);
+    std::ranges::sort(out);
+    return out;
   }
 };
 
@@ -94,8 +98,7 @@ KernelPairRow RowOf(const graph::FusionGroup& group, const KernelSide& a, const 
     row.change = KernelChange::kAdded;
   } else if (group.kernels_b.empty()) {
     row.change = KernelChange::kRemoved;
-  } else if (group.kernels_a.size() != group.kernels_b.size() || a.AnyChanged(group.kernels_a) ||
-             b.AnyChanged(group.kernels_b)) {
+  } else if (a.Prints(group.kernels_a) != b.Prints(group.kernels_b)) {
     row.change = KernelChange::kChanged;
   }
   return row;
@@ -104,11 +107,15 @@ KernelPairRow RowOf(const graph::FusionGroup& group, const KernelSide& a, const 
 Computed<PairKernels> FindKernels(const BothModules& both, TaskControl& /*control*/) {
   HLOSCOPE_ASSIGN_OR_RETURN(const graph::CompilationPair pair,
                             graph::CompareCompilations(both[0], both[1]));
-  const auto changes = analysis::FindChanges(*pair.compiled_a, *pair.compiled_b,
-                                             analysis::Align(*pair.compiled_a, *pair.compiled_b));
   const auto& [of_a, of_b, groups] = pair.comparison;
-  const KernelSide a(*pair.compiled_a, of_a, changes.of_before),
-      b(*pair.compiled_b, of_b, changes.of_after);
+  analysis::FingerprintOptions options;
+  bool has_elided = false;
+  for (const auto& module : {pair.compiled_a, pair.compiled_b}) {
+    has_elided |= !hlo::ElidedConstants(*module).empty();
+    options.element_attributes &= !analysis::HasCompactOperands(*module);
+  }
+  if (!has_elided) options.constants = analysis::ConstantValues::kAll;
+  const KernelSide a(*pair.compiled_a, of_a, options), b(*pair.compiled_b, of_b, options);
   auto out = std::make_shared<PairKernels>();
   out->lanes = {graph::CountLanes(of_a.map), graph::CountLanes(of_b.map)};
   out->all = {of_a.all, of_b.all};

@@ -1,10 +1,15 @@
 // Opening and reading again in the background.
 #include "viewer/model/document.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "core/debug/explain/diverge/read_verdict.h"
 #include "core/dump/bundle_file.h"
+#include "core/dump/container.h"
+#include "core/dump/listing/sniff.h"
 #include "profiler/profile.h"
 #include "viewer/model/task_cache.h"
 
@@ -55,6 +60,22 @@ SortedPaths SortedOf(const std::vector<std::string>& paths, const Limits& limits
     }
   }
   return sorted;
+}
+
+// A file of arrays or of unrecognised bytes shows nothing.
+std::optional<Error> NothingToShow(const dump::DumpModel& model) {
+  using dump::FileKind;
+  constexpr FileKind kKinds[] = {FileKind::kEmpty, FileKind::kNpy, FileKind::kZip,
+                                 FileKind::kUnknown};
+  const auto& files = model.files();
+  if (files.size() != 1 || !model.modules().empty() || dump::IsFolder(model.path()) ||
+      std::ranges::find(kKinds, files[0].kind) == std::end(kKinds)) {
+    return std::nullopt;
+  }
+  return Error{ErrorClass::kInput,
+               fmt::format("is {}", dump::Describe(files[0].kind)),
+               {.file = model.path()},
+               "expected a dump directory, a module, a bundle or a profile"};
 }
 
 }  // namespace
@@ -171,6 +192,10 @@ uint64_t Document::Read(Tasks& tasks, Then then) {
 
 void Document::Adopt(DumpReading reading) {
   ++generation_;
+  if (reading.model) {
+    if (auto error = NothingToShow(**reading.model))
+      reading.model = std::unexpected(*std::move(error));
+  }
   if (reading.verdict != nullptr && !verdict_.ready()) {
     KeepVerdict(std::move(*reading.verdict), reading.verdict_json);
     verdict_is_own_ = true;

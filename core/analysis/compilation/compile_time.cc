@@ -322,28 +322,20 @@ void FindMissing(const DumpModel& model, const ModuleCompileTime& time, CompileT
 
 CompileTime CompileTimeOf(const DumpModel& model, int32_t only) {
   CompileTime out;
-  // Compilations in the logs by module, in order.
-  std::map<std::string, std::vector<std::pair<LoggedTimes, std::string>>> logged;
-  for (size_t k = 0; k < model.files().size(); ++k) {
-    if (model.files()[k].role != FileRole::kRunLog) continue;
-    auto times = model.ReadFile(static_cast<int32_t>(k),
-                                [](std::string_view text) { return ReadTimerLines(text); });
-    if (!times) continue;  // LateWarnings has it
-    for (LoggedTimes& one : *times) {
-      std::string name = one.module;
-      logged[std::move(name)].emplace_back(std::move(one), model.files()[k].path);
-    }
-  }
+  const auto logged = CompilationsInLogs(model);
   std::map<std::string, size_t> next;  // of `logged`
+  std::map<std::string, size_t> modules;
+  for (const dump::ModuleEntry& entry : model.modules()) ++modules[CompilationKey(entry.name)];
   for (size_t m = 0; m < model.modules().size(); ++m) {
     const dump::ModuleEntry& entry = model.modules()[m];
-    const auto compilations = logged.find(entry.name);
+    const std::string key = CompilationKey(entry.name);
+    const auto compilations = logged.find(key);
     const LoggedTimes* log = nullptr;
     std::string log_name;
-    if (compilations != logged.end() && next[entry.name] < compilations->second.size()) {
-      const auto& found = compilations->second[next[entry.name]++];
-      log = &found.first;
-      log_name = found.second;
+    if (compilations != logged.end() && next[key] < compilations->second.size()) {
+      const auto& found = compilations->second[next[key]++];
+      log = &found.times;
+      log_name = found.log;
     }
     if (only >= 0 && static_cast<size_t>(only) != m) continue;
     ModuleCompileTime time{.module = static_cast<int32_t>(m), .name = entry.name};
@@ -353,6 +345,12 @@ CompileTime CompileTimeOf(const DumpModel& model, int32_t only) {
     if (log != nullptr) {
       if (!time.span_us) maker.Add(log->runs);
       TakeLogged(*log, log_name, time);
+      const size_t known = compilations->second.size();
+      if (modules[key] > 1 && known != modules[key])
+        time.notes.push_back(
+            fmt::format("the dump has {} modules of this name, its logs {}: times are by their "
+                        "order and may be those of another one",
+                        modules[key], Counted(known, "compilation")));
     } else if (time.span_us) {
       time.total_us = time.span_us;
     }

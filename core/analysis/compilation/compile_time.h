@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,16 @@ struct LoggedTimes {
 };
 // In order of compilation, several of a module that was compiled several times.
 std::vector<LoggedTimes> ReadTimerLines(std::string_view log);
+
+struct LoggedCompilation {
+  LoggedTimes times;
+  std::string log;  // its path in the dump
+};
+// The compilations in the logs of a dump, in their order, by CompilationKey.
+std::map<std::string, std::vector<LoggedCompilation>> CompilationsInLogs(
+    const dump::DumpModel& model);
+// The name of a module as versions of JAX agree on it: "jit__lambda" of "jit__lambda_".
+std::string CompilationKey(std::string_view module);
 
 // All runs of one pass.
 struct PassTime {

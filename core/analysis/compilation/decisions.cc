@@ -76,10 +76,13 @@ Result<DecisionList> DecisionsOf(const DumpModel& model, int32_t module) {
                              std::move(one.fusion), std::move(one.reason), one.line});
   }
   if (out.decisions.empty()) return NoDecisions(model, module);
+  if (model.modules().size() > 1) {
+    out.of_all_modules = true;
+    out.notes.emplace_back("the log does not say of which module a decision is");
+    return out;
+  }
   out.before = GivenTo(model, module, "fusion");
   out.with_sources = out.before;
-  if (model.modules().size() > 1)
-    out.notes.emplace_back("the log does not say of which module a decision is");
   return out;
 }
 

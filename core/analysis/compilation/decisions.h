@@ -33,6 +33,7 @@ struct DecisionList {
   std::map<std::string, FusionEstimate> estimates;  // the first of each producer
   std::vector<std::pair<std::string, std::string>> device;  // that the compiler assumed
   std::vector<std::string> notes;
+  bool of_all_modules = false;  // a log that does not say of which module a decision is
 };
 
 // Errors: a file cannot be read; the dump has no decisions about this module.

@@ -2,9 +2,11 @@
 // scope that ended, "TEXT time: HUMAN (N us) (cumulative: …)". The cumulative time is that of the
 // line of XLA's source over the whole process, so only N counts.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "core/analysis/compilation/compile_time.h"
 #include "core/dump/readers/line_reader.h"
@@ -147,7 +149,7 @@ class Reader {
     run.end_us = us;
     // Times are rounded line by line, so what ran inside may seem longer.
     run.self_us = std::max<int64_t>(us - inner, 0);
-    Of(thread.module).runs.push_back(std::move(run));
+    times_[Of(thread.module)].runs.push_back(std::move(run));
   }
 
   void Other(std::string_view text) {
@@ -163,11 +165,12 @@ class Reader {
         module = rest.substr(0, rest.size() - timer.after.size());
         current_ = module;
       }
-      LoggedTimes& times = Of(module);
+      LoggedTimes& times = times_[timer.names_module ? Of(module) : Last(module)];
       std::optional<int64_t>& field = times.*timer.field;
       field = field.value_or(0) + *us;
       if (timer.field == &LoggedTimes::passes_us) times.runs_before_backend = times.runs.size();
-      if (timer.field == &LoggedTimes::backend_us) latest_.erase(module);  // it is done
+      if (timer.field == &LoggedTimes::backend_us)
+        latest_.erase(CompilationKey(module));  // it is done
       return;
     }
   }
@@ -181,39 +184,53 @@ class Reader {
       return true;
     }
     if (TakeWord(text, "The operation took ") && !alarmed_.empty()) {
-      if (const auto us = DurationUs(text)) Last(alarmed_).whole_us = us;
+      if (const auto us = DurationUs(text)) times_[Last(alarmed_)].whole_us = us;
       return true;
     }
     const size_t finished = text.find("Finished XLA compilation of ");
     if (finished == text.npos) return false;
     text.remove_prefix(finished);
-    std::string name(dump::Between(text, " of ", " in "));
-    // "jit(f)" is the module jit_f.
-    if (name.ends_with(')')) name.pop_back();
-    std::ranges::replace(name, '(', '_');
-    if (const auto us = DurationUs(dump::Between(text, " in ", " sec"))) Last(name).whole_us = us;
+    const std::string name = ModuleOf(dump::Between(text, " of ", " in "));
+    const auto us = DurationUs(dump::Between(text, " in ", " sec"));
+    if (!us) return true;
+    size_t at = Last(name);
+    if (finished_.contains(at)) at = Of(name);
+    finished_.insert(at);
+    times_[at].whole_us = us;
+    latest_.erase(CompilationKey(name));  // it is done
     return true;
   }
 
-  // Of that module the compilation that began last, whether it is done or not.
-  LoggedTimes& Last(const std::string& module) {
-    const auto at = last_.find(module);
-    return at == last_.end() ? Of(module) : times_[at->second];
+  // "jit(f)" is the module jit_f.
+  static std::string ModuleOf(std::string_view function) {
+    std::string name(function);
+    if (name.ends_with(')')) name.pop_back();
+    const auto is_word = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-'; };
+    std::ranges::replace_if(
+        name, [&](char c) { return !is_word(static_cast<unsigned char>(c)); }, '_');
+    return name;
+  }
+
+  // Of that module the compilation that began last, whether it is done or not, in `times_`.
+  size_t Last(const std::string& module) {
+    const auto at = last_.find(CompilationKey(module));
+    return at == last_.end() ? Of(module) : at->second;
   }
 
   // The compilation of that module that is under way.
-  LoggedTimes& Of(const std::string& module) {
-    const auto [at, is_new] = latest_.try_emplace(module, times_.size());
+  size_t Of(const std::string& module) {
+    const auto [at, is_new] = latest_.try_emplace(CompilationKey(module), times_.size());
     if (is_new) {
-      last_[module] = times_.size();
+      last_[at->first] = times_.size();
       times_.push_back({.module = module});
     }
-    return times_[at->second];
+    return at->second;
   }
 
   std::vector<LoggedTimes> times_;
   std::map<std::string, size_t> latest_;  // by module, of compilations under way
   std::map<std::string, size_t> last_;    // by module
+  std::set<size_t> finished_;             // of `times_`: those that the framework said are done
   std::map<std::string, Thread> threads_;
   std::string alarmed_;  // the module of the last alarm
   std::string current_;  // the module that a timer line named last
@@ -221,6 +238,23 @@ class Reader {
 
 }  // namespace
 
+std::string CompilationKey(std::string_view module) {
+  return std::string(module.substr(0, module.find_last_not_of('_') + 1));
+}
+
 std::vector<LoggedTimes> ReadTimerLines(std::string_view log) { return Reader().Read(log); }
+
+std::map<std::string, std::vector<LoggedCompilation>> CompilationsInLogs(
+    const dump::DumpModel& model) {
+  std::map<std::string, std::vector<LoggedCompilation>> out;
+  for (size_t k = 0; k < model.files().size(); ++k) {
+    if (model.files()[k].role != dump::FileRole::kRunLog) continue;
+    auto times = model.ReadFile(static_cast<int32_t>(k), ReadTimerLines);
+    if (!times) continue;  // LateWarnings has it
+    for (LoggedTimes& one : *times)
+      out[CompilationKey(one.module)].push_back({std::move(one), model.files()[k].path});
+  }
+  return out;
+}
 
 }  // namespace hloscope::analysis

@@ -60,6 +60,9 @@ void PairRound(std::span<const DumpPrograms> dumps, size_t dump, uint8_t parts,
 }  // namespace
 
 std::vector<ProgramGroup> PairPrograms(std::span<const DumpPrograms> dumps) {
+  const auto has_one = [](const DumpPrograms& dump) { return dump.programs.size() == 1; };
+  if (!dumps.empty() && std::ranges::all_of(dumps, has_one))
+    return {{std::vector<int32_t>(dumps.size(), 0)}};
   std::vector<ProgramGroup> groups;
   for (size_t d = 0; d < dumps.size(); ++d) {
     std::vector<int32_t> left(dumps[d].programs.size());

@@ -17,7 +17,8 @@ struct ProgramGroup {
 
 // Every module of every dump is in one group. They are paired by what they have in common, the
 // first of: folder, id, name and program; id, name and program; name and program; folder, id and
-// name; id and name; name; program. In the order of the first dump, then of the next. Linear.
+// name; id and name; name; program. In the order of the first dump, then of the next. Dumps of one
+// module each have that one in common, whatever it is called. Linear.
 std::vector<ProgramGroup> PairPrograms(std::span<const DumpPrograms> dumps);
 
 enum class ProgramVerdict : uint8_t {

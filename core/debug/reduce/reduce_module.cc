@@ -9,6 +9,7 @@
 #include <limits>
 #include <mutex>
 
+#include "core/backends/pjrt/api.h"
 #include "core/base/counted.h"
 #include "core/debug/reduce/differing_results.h"
 #include "core/debug/reduce/reductions.h"
@@ -156,8 +157,9 @@ class Reduction {
         return std::unexpected(
             Error{ErrorClass::kCancelled, "stopped before the module had failed", {}, {}});
       }
-      // What this machine lacks is no failure of the module.
-      const bool lacks = ran.error && ran.error->error_class == ErrorClass::kEnvironment;
+      // What this machine or this XLA lacks is no failure of the module.
+      const bool lacks = ran.error && (ran.error->error_class == ErrorClass::kEnvironment ||
+                                       ran.error->message.contains(replay::pjrt::kUnknownFlag));
       if (lacks) return std::unexpected(*ran.error);
       failure = FailureOf(ran, module_.get());
       differing = DifferingResults(ran);

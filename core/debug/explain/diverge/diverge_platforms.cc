@@ -11,6 +11,7 @@
 #include "core/analysis/place/boundaries.h"
 #include "core/analysis/place/placement.h"
 #include "core/debug/compare/compare_bits.h"
+#include "core/debug/explain/diverge/difference_paths.h"
 #include "core/debug/explain/diverge/kernel_check.h"
 #include "core/debug/explain/diverge/optimised_module.h"
 #include "core/debug/explain/diverge/plain_run.h"
@@ -191,13 +192,25 @@ class PlatformDivergence {
     walk_.passes_differ = !optimized_differs;
   }
 
-  // The first divergent value that its own instruction makes so; failing that, the first.
+  // The first divergent value that its own instruction makes so; failing that, the first. Where
+  // results differ, of those that lead to one.
   void FindPlace() {
+    std::vector<bool> differs(optimized_->instructions().size());
+    for (const auto& [point, difference] : values_->differences()) {
+      if (!difference.comparison.equal()) differs[difference.key.instruction.index] = true;
+    }
+    const DifferencePaths paths(*optimized_, differs, walk_.reached);
+    const bool to_results = !walk_.reached.empty() && !walk_.passes_differ;
+    const auto leads = [&](const ValueDifference& difference) {
+      return !to_results || paths.LeadsToResult(difference.key.instruction);
+    };
     int checks = 0;
+    std::string aside;  // the first that differs by itself and leads to no result
     for (const auto& [point, difference] : values_->differences()) {
       if (difference.comparison.equal()) continue;
-      if (!first_) first_ = &difference;
-      if (RunsOthers(difference.key.instruction)) continue;
+      const bool may_be_guilty = leads(difference);
+      if (!first_ && may_be_guilty) first_ = &difference;
+      if (RunsOthers(difference.key.instruction) || (!may_be_guilty && !aside.empty())) continue;
       if (++checks > kMaxChecks) break;
       auto check =
           CheckKernel(*optimized_, difference.key, *values_, platform_->inputs(), request_, stop_);
@@ -207,10 +220,17 @@ class PlatformDivergence {
         continue;
       }
       if (!check->differs()) continue;
+      if (!may_be_guilty) {
+        aside = optimized_->name(difference.key.instruction);
+        continue;
+      }
       guilty_ = &difference;
       check_ = std::move(*check);
-      return;
+      break;
     }
+    if (!aside.empty())
+      verdict_.warnings.push_back(
+          fmt::format("{} differs on its own too, which no result that differs comes from", aside));
     all_checked_ = checks <= kMaxChecks && unchecked_ == 0;
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/counted.h"
@@ -94,6 +95,7 @@ std::string DifferenceSentence(const DivergeVerdict& verdict) {
     out += ErrorPhrase(*verdict.worst);
   }
   out += NearerPhrase(verdict);
+  if (verdict.walk && verdict.walk->reached.empty()) out += "; no result differs";
   if (verdict.cause) out += fmt::format("; the cause is {}", CausePhrase(verdict));
   return out;
 }
@@ -179,6 +181,12 @@ std::string CausePhrase(const DivergeVerdict& verdict) {
   const bool is_library = verdict.cause == Cause::kLibrary;
   const bool may_round = is_library || verdict.cause == Cause::kCodeGeneration;
   if (!may_round || !verdict.worst || !IsOneStep(*verdict.worst)) {
+    // Without the pass there is no such code.
+    const auto pass = std::ranges::find_if(
+        verdict.cured_by, [](const std::string& cure) { return !cure.starts_with("--"); });
+    if (verdict.cause == Cause::kCodeGeneration && pass != verdict.cured_by.end())
+      return fmt::format(
+          "the code generated for what {} makes: the module is correct at every stage", *pass);
     return std::string(Describe(*verdict.cause));
   }
   return fmt::format("a rounding of one step in {} by {}",

@@ -169,7 +169,9 @@ DivergeVerdict ExplainPlatforms(const std::shared_ptr<const hlo::Module>& module
         module, request, "the module cannot be compiled: " + verdict.errors.front().message, stop,
         sinks);
   }
-  if (verdict.status != RunStatus::kDiffers || !verdict.walk) return verdict;
+  // Tries are judged by the results.
+  if (verdict.status != RunStatus::kDiffers || !verdict.walk || verdict.walk->reached.empty())
+    return verdict;
   // Nothing computes anything else than the reference does on the same operands.
   if (verdict.cause == Cause::kIllConditioned) {
     MeasureConditioning(verdict, module, request, stop);

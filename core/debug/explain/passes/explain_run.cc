@@ -83,8 +83,9 @@ class Explainer {
         if (NoteHazard()) verdict_.cause = Cause::kUninitialised;
       }
     } else if (*differs) {
-      verdict_.tries.push_back(
-          {verdict_.platform + " as it is", false, ErrorPhrase(**differs), (*differs)->mismatched});
+      verdict_.tries.push_back({verdict_.platform + " as it is", false, ErrorPhrase(**differs),
+                                MismatchedElements(tries_.actual(), tries_.expected(),
+                                                   tries_.request().compare.bounds)});
       verdict_.status = RunStatus::kDiffers;
       if (!verdict_.worst) verdict_.worst = **differs;
       if (tries_.is_cut()) {

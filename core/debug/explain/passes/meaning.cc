@@ -212,6 +212,16 @@ std::optional<LeafComparison> WorstDifference(const Leaves& actual, const Leaves
   return worst;
 }
 
+int64_t MismatchedElements(const Leaves& actual, const Leaves& expected,
+                           const BoundsRequest& bounds) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
+    if (actual[i].has_value() && expected[i].has_value())
+      sum += CompareLeaf(*actual[i], *expected[i], bounds).mismatched;
+  }
+  return sum;
+}
+
 std::vector<size_t> DifferingLeaves(const Leaves& actual, const Leaves& expected,
                                     const BoundsRequest& bounds) {
   std::vector<size_t> leaves;

@@ -18,6 +18,9 @@ namespace hloscope::debug {
 // values much smaller than one also have to agree to two digits of the largest of them.
 std::optional<LeafComparison> WorstDifference(const Leaves& actual, const Leaves& expected,
                                               const BoundsRequest& bounds);
+// How many elements of all results differ.
+int64_t MismatchedElements(const Leaves& actual, const Leaves& expected,
+                           const BoundsRequest& bounds);
 
 // The leaves that differ beyond them.
 std::vector<size_t> DifferingLeaves(const Leaves& actual, const Leaves& expected,

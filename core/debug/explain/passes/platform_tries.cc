@@ -196,7 +196,7 @@ DivergeTry PlatformTries::With(const XlaFlagList& flags) const {
     }
     const auto worst = WorstDifference(*leaves, expected_, request_.compare.bounds);
     attempt.closes = !worst;
-    attempt.mismatched = worst ? worst->mismatched : 0;
+    attempt.mismatched = MismatchedElements(*leaves, expected_, request_.compare.bounds);
     if (worst) attempt.detail = ErrorPhrase(*worst);
   }
   if (attempt.closes == true && AgreesAsItIs()) {

@@ -1,0 +1,29 @@
+// DifferencePaths: whether a value that differs leads to a result that differs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/hlo/module.h"
+
+namespace hloscope::debug {
+
+// A path goes from an instruction to its users and ends at one whose value was compared and agrees.
+// What control flow runs leads to wherever its caller leads.
+class DifferencePaths {
+ public:
+  // `differs`: by instruction, whether a value of it differs beyond the bounds; `results`: numbers
+  // of the results that do.
+  DifferencePaths(const hlo::Module& module, const std::vector<bool>& differs,
+                  std::span<const int64_t> results);
+  bool LeadsToResult(hlo::InstructionId id) const { return leads_[id.index]; }
+
+ private:
+  void Enter(const hlo::Module& module, hlo::ComputationId callee);
+
+  std::vector<bool> leads_;    // by instruction
+  std::vector<bool> entered_;  // by computation
+};
+
+}  // namespace hloscope::debug
