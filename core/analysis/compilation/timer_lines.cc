@@ -48,7 +48,7 @@ std::string_view TakePrefix(std::string_view& line) {
 // The N of "… time: HUMAN (N us) (…": what is before " time: " is left in `text`.
 std::optional<int64_t> TakeTime(std::string_view& text) {
   const size_t time = text.find(" time: ");
-  if (time == text.npos) return std::nullopt;
+  if (time == text.npos || !text.ends_with(')')) return std::nullopt;  // cut off
   std::string_view rest = dump::Between(text.substr(time), "(", " us)");
   const std::optional<int64_t> us = dump::TakeNumber(rest);
   if (!us || !rest.empty() || *us < 0 || *us > int64_t{1} << 50) return std::nullopt;
