@@ -152,7 +152,8 @@ class LintCommand : public Command {
       const auto given = model.Module(module, first);
       if (!given) return Fail(path, given.error(), context);
       if (!analysis::IsCompiled(**given))
-        status = Report(PlaceOf(path, entry, first), analysis::Lint(**given, true), context);
+        status =
+            Report(PlaceOf(path, entry, first), analysis::Lint(**given, compiled->get()), context);
     }
     return Worse(status, Report(PlaceOf(path, entry, last), analysis::Lint(**compiled), context));
   }

@@ -9,6 +9,7 @@
 #include "app/command.h"
 #include "app/fail.h"
 #include "app/output.h"
+#include "app/reports/tiling_svg.h"
 #include "app/reports/words_report.h"
 #include "core/base/closest_text.h"
 #include "core/base/format_text.h"
@@ -73,7 +74,10 @@ class OpsCommand : public Command {
              .target = &device_,
              .help = "of shapes: the device whose memory spaces are meant",
              .value = "DEVICE",
-             .choices = {"cpu", "gpu", "tpu"}}};
+             .choices = {"cpu", "gpu", "tpu"}},
+            {.name = "--svg",
+             .target = &svg_,
+             .help = "of one shape: print a picture of its tiles and where its elements lie"}};
   }
 
   int Run(const Context& context) override {
@@ -84,6 +88,7 @@ class OpsCommand : public Command {
                                     "`hloscope ops 'f32[16]{0:S(1)}' --device " + device_ + "`");
       return Fail({{"opcode", ""}}, error.error(), context);
     }
+    if (svg_) return Svg(context);
     std::vector<hlo::Opcode> opcodes;
     std::string others;  // attributes and shapes
     for (const std::string& name : names_) {
@@ -116,6 +121,25 @@ class OpsCommand : public Command {
   }
 
  private:
+  int Svg(const Context& context) const {
+    const std::string name = names_.size() == 1 ? names_[0] : "";
+    const auto fail = [&](const Error& error) { return Fail({{"shape", name}}, error, context); };
+    if (names_.size() != 1 || context.json)
+      return fail(InputError("--svg is a picture of one shape and not JSON",
+                             "`hloscope ops 'f32[16,256]{1,0:T(8,128)}' --svg`")
+                      .error());
+    const Result<hlo::Shape> shape = ShapeOf(name, context.limits);
+    if (!shape) return fail(shape.error());
+    const std::string svg = TilingSvg(*shape, device_);
+    if (svg.empty())
+      return fail(InputError(name + ": no picture: expected an array with elements and a layout "
+                                    "whose tiles combine no dimensions",
+                             "as f32[16,256]{1,0:T(8,128)}")
+                      .error());
+    WriteOut(svg);
+    return kGood;
+  }
+
   static int Unknown(const std::string& name, const Context& context) {
     ClosestText closest(name);
     for (int k = 0; k < hlo::kOpcodeCount; ++k) {
@@ -203,6 +227,7 @@ class OpsCommand : public Command {
 
   std::vector<std::string> names_;
   std::string device_;
+  bool svg_ = false;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "core/base/counted.h"
+#include "core/base/format_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -124,7 +125,6 @@ void AppendLaunches(const LaunchSums& sums, JsonWriter& json) {
   json.Key("figures").BeginObject();
   json.Field("thread_instructions_executed", sums.figures.threads());
 #define LAUNCH_FIGURE(field, name, metric) json.Field(name, sums.figures.field);
-#include "core/base/format_text.h"
 #include "profiler/launch_figures.def"
 #undef LAUNCH_FIGURE
   json.EndObject();

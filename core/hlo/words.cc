@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "core/base/checked.h"
 
@@ -194,7 +195,7 @@ std::vector<LayoutPart> DescribeLayout(const Shape& shape, std::string_view devi
   return out;
 }
 
-std::string TilingPicture(const Shape& shape, size_t rows, size_t columns) {
+std::vector<std::vector<int64_t>> TilingPlaces(const Shape& shape, size_t rows, size_t columns) {
   if (!shape.IsArray() || !shape.has_layout() || shape.dimensions().empty()) return {};
   const Layout& layout = shape.layout();
   const size_t rank = shape.dimensions().size();
@@ -203,14 +204,10 @@ std::string TilingPicture(const Shape& shape, size_t rows, size_t columns) {
   const std::vector<Tile>& tiles = layout.extras ? layout.extras->tiles : kNone;
   auto size_of = [&](size_t d) { return shape.dimensions()[d]; };
   const int64_t height = rank == 1 ? 1 : size_of(rank - 2), width = size_of(rank - 1);
-  if (height <= 0 || width <= 0) return {};
-  const int64_t shown_rows = std::min<int64_t>(height, static_cast<int64_t>(rows));
-  const int64_t shown_columns = std::min<int64_t>(width, static_cast<int64_t>(columns));
-  std::vector<std::vector<std::string>> cells;
-  size_t cell = 1;
-  for (int64_t r = 0; r < shown_rows; ++r) {
-    auto& row = cells.emplace_back();
-    for (int64_t c = 0; c < shown_columns; ++c) {
+  std::vector<std::vector<int64_t>> places;
+  for (int64_t r = 0; r < std::min<int64_t>(height, static_cast<int64_t>(rows)); ++r) {
+    auto& row = places.emplace_back();
+    for (int64_t c = 0; c < std::min<int64_t>(width, static_cast<int64_t>(columns)); ++c) {
       std::vector<int64_t> element(rank, 0), sizes, index;
       element[rank - 1] = c;
       if (rank > 1) element[rank - 2] = r;
@@ -221,17 +218,28 @@ std::string TilingPicture(const Shape& shape, size_t rows, size_t columns) {
       }
       const auto place = LinearIndex(std::move(sizes), std::move(index), tiles);
       if (!place) return {};
-      row.push_back(fmt::format("{}", *place));
-      cell = std::max(cell, row.back().size());
+      row.push_back(*place);
     }
+    if (row.empty()) return {};
   }
+  return places;
+}
+
+std::string TilingPicture(const Shape& shape, size_t rows, size_t columns) {
+  const auto places = TilingPlaces(shape, rows, columns);
+  if (places.empty()) return {};
+  size_t cell = 1;
+  for (const auto& row : places) {
+    for (const int64_t place : row) cell = std::max(cell, std::to_string(place).size());
+  }
+  const size_t rank = shape.dimensions().size();
   std::string out;
-  for (const auto& row : cells) {
-    for (const std::string& place : row) out += fmt::format(" {:>{}}", place, cell);
-    if (shown_columns < width) out += " …";
+  for (const auto& row : places) {
+    for (const int64_t place : row) out += fmt::format(" {:>{}}", place, cell);
+    if (std::cmp_less(row.size(), shape.dimensions()[rank - 1])) out += " …";
     out += "\n";
   }
-  if (shown_rows < height) out += " …\n";
+  if (rank > 1 && std::cmp_less(places.size(), shape.dimensions()[rank - 2])) out += " …\n";
   return out;
 }
 

@@ -24,8 +24,12 @@ struct LayoutPart {
 /// The parts of an array's layout, in their order; empty for other shapes and without a layout.
 std::vector<LayoutPart> DescribeLayout(const Shape& shape, std::string_view device);
 
-/// Rows of numbers: where in memory the elements of the last two dimensions lie, in units of
-/// elements, at most `rows` by `columns` of them; empty where the layout has no such picture.
+/// Where in memory the elements of the last two dimensions lie, in units of elements, at most
+/// `rows` by `columns` of them; empty where the layout has no such places.
+std::vector<std::vector<int64_t>> TilingPlaces(const Shape& shape, size_t rows, size_t columns);
+/// The same as text. Rows of numbers: where in memory the elements of the last two dimensions lie,
+/// in units of elements, at most `rows` by `columns` of them; empty where the layout has no such
+/// picture.
 std::string TilingPicture(const Shape& shape, size_t rows, size_t columns);
 
 }  // namespace hloscope::hlo

@@ -158,6 +158,15 @@ class CompileTime(FolderTest):
         self.assertEqual((module['total_ms'], module['passes_ms'], module['backend_ms'], module['llvm_ms'], module['rest_ms']),
                          (2.02, 0.011, 1.998, 1.5, 0.011))
 
+    def test_passes_that_do_not_end(self):
+        head = 'I1129 05:31:49.108193   7 x.cc:176] '
+        lines = ['Running HLO pass pipeline on module jit_f: outer', '  HLO pass a', 'HLO pass: a time: 5 us (5 us) (cumulative: 5 us, max: 5 us, #called: 1)',
+                 '  HLO pass b', 'HLO pass: b time: 5 us (5']
+        first = '1 pass began and did not end in stderr.log, first `b`'
+        for count, expected in ((5, [first]), (4, [first]), (3, [])):
+            module, = self.times(self.path('stderr.log', ''.join(head + line + '\n' for line in lines[:count])))['modules']
+            self.assertEqual([note.split(':')[0].replace(self.folder + '/', '') for note in module['notes'] if 'did not end' in note], expected, count)
+
     def test_a_whole_time_alone(self):
         frame = '*' * 32 + '\n[Compiling module loop] Very slow compile? If you want to file a bug, …\n' + '*' * 32 + '\n'
         log = self.path('slow.log', frame + '2025-03-19 07:30:14.895694: E slow_operation_alarm.cc:140] The operation took 2m12.85s\n' + frame)

@@ -25,6 +25,32 @@ ENTRY e {
   ROOT r = f32[64,64]{1,0} add(g, m)
 }
 '''
+LOOP = '''HloModule m, is_scheduled=true
+
+body {
+  s = (s32[], f32[64,64]{1,0}, f32[64,64]{1,0}) parameter(0)
+  ROOT t = (s32[], f32[64,64]{1,0}, f32[64,64]{1,0}) copy(s)
+}
+
+condition {
+  s = (s32[], f32[64,64]{1,0}, f32[64,64]{1,0}) parameter(0)
+  ROOT p = pred[] constant(false)
+}
+
+ENTRY e {
+  a = f32[64,64]{1,0} parameter(0)
+  b = f32[64,64]{1,0} parameter(1)
+  i = s32[] constant(0)
+  a1 = f32[64,64]{1,0} copy(a)
+  b1 = f32[64,64]{1,0} copy(b)
+  s = (s32[], f32[64,64]{1,0}, f32[64,64]{1,0}) tuple(i, a1, b1)
+  w = (s32[], f32[64,64]{1,0}, f32[64,64]{1,0}) while(s), condition=condition, body=body
+  x2 = f32[64,64]{1,0} get-tuple-element(w), index=2
+  x1 = f32[64,64]{1,0} get-tuple-element(w), index=1
+  y = f32[1,1]{1,0} slice(%s), slice={[0:1], [0:1]}
+  ROOT r = (f32[64,64]{1,0}, f32[64,64]{1,0}, f32[1,1]{1,0}) tuple(x1, x2, y)
+}
+'''
 PROGRAM = ['w', 'v', 's', 'm', 'c', 't', 'd', 'g', 'r']
 SIZE = 64 * 64 * 4
 # name, size, allocation, offset, begin, end, shape; temporaries as XLA places them
@@ -94,6 +120,30 @@ class Advice(FolderTest):
         module = MODULE.replace('dot(c, t)', 'dot(m, t)')
         kinds = [one['kind'] for one in self.json('info', self.dump('b', module), '--memory', '--advise')[0]['advice']]
         self.assertNotIn('rematerialization', kinds)
+
+    def test_what_a_loop_makes_of_an_argument_takes_its_memory(self):
+        """Also where the results are read in another order; not where the argument is read after the loop, and no other argument takes it."""
+        for read, expected in (('x1', [(0, [0]), (1, [1])]), ('a', [(1, [1])])):
+            module = LOOP % read
+            report, _ = self.json('info', self.dump(read, module, [], 0), '--memory', '--advise')
+            donations = [one for advice in report['advice'] for one in advice['donations']]
+            self.assertEqual(sorted((one['parameter'], one['result']) for one in donations), expected, read)
+
+    def test_a_transposed_copy(self):
+        """Passed in the order of the copy it is not made; two transposes leave the order as it was."""
+        module = MODULE.replace('f32[64,64]{0,1} copy(v)', 'f32[64,64]{1,0} fusion(v), kind=kLoop, calls=fused').replace('ENTRY e {', """fused {
+  p = f32[64,64]{1,0} parameter(0)
+  q = f32[64,64]{0,1} transpose(p), dimensions={1,0}
+  ROOT o = f32[64,64]{1,0} copy(q)
+}
+
+ENTRY e {""")
+        report, _ = self.json('info', self.dump('a', module), '--memory', '--advise')
+        what, = [one['what'] for one in report['advice'] if one['kind'] == 'layout']
+        self.assertIn('pass argument 1 transposed, with its dimensions in the order 1,0', what)
+        same = module.replace('copy(q)', 'transpose(q), dimensions={1,0}')
+        report, _ = self.json('info', self.dump('b', same), '--memory', '--advise')
+        self.assertEqual([one for one in report['advice'] if one['kind'] == 'layout'], [])
 
     def test_compare(self):
         """Other names, one value twice as large, and one that only B has."""

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import unittest
+from xml.etree import ElementTree
 
 from command_tests import FolderTest
 
@@ -94,6 +95,23 @@ class Words(FolderTest):
         text = run('show', module, '--explain', 'p')
         self.assertIn('parameter: an argument of the computation', text)
         self.assertIn('no instruction dd', run('show', module, '--explain', 'dd', status=2))
+
+
+class Picture(unittest.TestCase):
+    def test_places_and_padding(self):
+        """The numbers in the cells are those of XLA's formula; of f32[20,200] in tiles of 8 by 128 the last row and column of tiles are padded."""
+        svg = ElementTree.fromstring(run('ops', 'f32[20,200]{1,0:T(8,128)(2,1)}', '--svg'))
+        texts = [int(one.text) for one in svg.iter('{http://www.w3.org/2000/svg}text') if one.text.isdigit()]
+        self.assertEqual(texts[:6], list(range(6)))
+        self.assertEqual(texts[6:], [place([20, 200], [[8, 128], [2, 1]], [r, c]) for r in range(16) for c in range(16)])
+        rects = [(int(one.get('width')), int(one.get('height'))) for one in svg.iter('{http://www.w3.org/2000/svg}rect') if one.get('fill').startswith('#')]
+        self.assertEqual(rects[:6], [(120, 48), (67, 48), (120, 48), (67, 48), (120, 24), (67, 24)])
+
+    def test_what_has_no_picture(self):
+        for arguments in (['dot'], ['f32[]'], ['(f32[4])'], ['f32[0]{0}'], ['f32[4]{0}', 'f32[8]{0}'], [], ['f32[4]{0}', '--json']):
+            error = run('ops', *arguments, '--svg', status=2)
+            if '--json' not in arguments:
+                self.assertRegex(error, '--svg is|no picture|not a shape')
 
 
 if __name__ == '__main__':

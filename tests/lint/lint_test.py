@@ -42,6 +42,29 @@ ENTRY e {
   ROOT g = %s
 }
 '''
+COMPUTED = '''HloModule m
+ENTRY e {
+  x = f32[100,8]{1,0} parameter(0)
+  i = s32[3]{0} iota(), iota_dimension=0
+  factor = s32[] constant(%d)
+  factors = s32[3]{0} broadcast(factor), dimensions={}
+  product = s32[3]{0} multiply(i, factors)
+  first = s32[] constant(%d)
+  firsts = s32[3]{0} broadcast(first), dimensions={}
+  sum = s32[3]{0} add(product, firsts)
+  r = s32[3,1]{1,0} reshape(sum)
+  ROOT g = f32[3,8]{1,0} gather(x, r), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}
+}
+'''
+# Row i of the indices is for row i of the array.
+DIAGONAL = '''HloModule m
+ENTRY e {
+  x = f32[4,4]{1,0} parameter(0)
+  i = s32[4,1]{1,0} iota(), iota_dimension=0
+  ROOT g = f32[4,1]{1,0} gather(x, i), offset_dims={}, collapsed_slice_dims={1}, start_index_map={1}, operand_batching_dims={0},
+    start_indices_batching_dims={0}, index_vector_dim=2, slice_sizes={1,1}
+}
+'''
 SLOT = '''HloModule m, is_scheduled=true
 ENTRY e {
   x = f32[1024,1024]{1,0} parameter(0)
@@ -108,6 +131,8 @@ class Lint(FolderTest):
                                ('y = f32[8]{0} copy(x)', []),
                                ('z = f32[8]{0:S(5)} copy(x)\n  y = f32[8]{0} negate(z)', ['host-transfer-in-loop'])):
             self.assertEqual(self.rules_of(LOOP % text), expected, text)
+        copied = self.findings(self.path('copied.hlo', LOOP.replace('[8]', '[262144]') % 'z = f32[262144]{0:S(5)} copy(x)\n  y = f32[262144]{0} negate(z)'))
+        self.assertEqual((copied[0]['cost'], copied[0]['cost_bytes']), ('1.0 MiB between host and device in each iteration', 1 << 20))
 
     def test_progressions(self):
         rows = 'f32[4,8]{1,0} gather(x, r), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}'
@@ -116,6 +141,42 @@ class Lint(FolderTest):
         self.assertEqual(self.rules_of(INDICES % ('3, 5, 7, 9', windows)), [])
         for values, expected in (('3, 5, 7, 9', ['gather-slice']), ('3, 5, 7, 8', []), ('9, 7, 5, 3', []), ('4, 4, 4, 4', [])):
             self.assertEqual(self.rules_of(INDICES % (values, rows)), expected, values)
+        self.assertEqual(self.rules_of(INDICES % ('97, 98, 99, 100', rows)), [], 'out of the array the last row is repeated')
+
+    def test_computed_indices(self):
+        # Rows 95, 97, 99 are a slice; 101 is not inside, 9, 7, 5 go backwards, and 0, 0, 0 is one row.
+        for factor, first, expected in ((2, 95, ['gather-slice']), (3, 95, []), (-2, 9, []), (0, 0, [])):
+            self.assertEqual(self.rules_of(COMPUTED % (factor, first)), expected, (factor, first))
+        repeats = COMPUTED.replace('s32[3]{0} iota(), iota_dimension=0', 's32[3,2]{1,0} iota(), iota_dimension=0').replace('s32[3]{0}', 's32[3,2]{1,0}')
+        repeats = repeats.replace('s32[3,1]', 's32[6,1]').replace('f32[3,8]', 'f32[6,8]')
+        self.assertEqual(self.rules_of(repeats % (2, 5)), [])
+        self.assertEqual(self.rules_of(DIAGONAL), [])
+
+    def test_reordered_and_read_in_order(self):
+        """Where something else reads it as it is, one of both orders has to be copied, and the fix has no effect."""
+        for reader, expected in (('tanh(x)', ['transposed-parameter']), ('dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}', []),
+                                 ('custom-call(x), custom_call_target="f"', [])):
+            module = SLOT.replace('  ROOT', f'  z = f32[1024,1024]{{1,0}} {reader}\n  ROOT')
+            self.assertEqual(self.rules_of(module % ('0,1', 'copy(x)')), expected, reader)
+
+    def test_f64_on_purpose(self):
+        """Nothing in the module has another type."""
+        module = 'HloModule m\n\nENTRY e {\n  i = %s[2048]{0} iota(), iota_dimension=0\n  x = f64[2048]{0} convert(i)\n  ROOT y = f64[2048]{0} sine(x)\n}\n'
+        self.assertEqual(self.rules_of(module % 's32'), [])
+        self.assertEqual(self.rules_of(module % 'f32'), 2 * ['accidental-f64'])
+
+    def test_casts_that_were_kept(self):
+        """Of the given and the compiled module: what it still rounds is not lost; f16 and bf16 do not hold each other."""
+        given = ('HloModule m\n\nENTRY e {\n  x = %s[64]{0} parameter(0)\n  a = %s[64]{0} convert(x)\n  ROOT b = %s[64]{0} convert(a)\n}\n')
+        compiled = ('HloModule m, is_scheduled=true\n\nENTRY e {\n  x = f32[64]{0} parameter(0)\n%s}\n')
+        rounds = '  a = bf16[64]{0} convert(x)\n  ROOT b = f32[64]{0} convert(a)\n'
+        for name, text, expected in (('kept', rounds, []), ('lost', '  ROOT c = f32[64]{0} copy(x)\n', ['lost-cast'])):
+            os.makedirs(self.path(name))
+            self.path(f'{name}/module_0001.m.before_optimizations.txt', given % ('f32', 'bf16', 'f32'))
+            self.path(f'{name}/module_0001.m.cpu_after_optimizations.txt', compiled % text)
+            self.assertEqual([f['rule'] for f in self.findings(self.path(name))], expected)
+        for types, expected in ((('f16', 'bf16', 'f16'), ['lost-cast']), (('bf16', 'f16', 'bf16'), ['lost-cast']), (('f16', 'f32', 'f16'), [])):
+            self.assertEqual(self.rules_of(given % types), expected, types)
 
     def test_copies_that_keep_or_change_the_order(self):
         for layout, text, expected in (('1,0', 'copy(y)', []), ('0,1', 'copy(y)', ['layout-copy']),

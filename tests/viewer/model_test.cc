@@ -11,6 +11,7 @@
 #include "viewer/facts/memory_groups.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/model/history.h"
+#include "viewer/model/hover_words.h"
 #include "viewer/model/search_index.h"
 #include "viewer/model/state_folder.h"
 #include "viewer/model/text_document.h"
@@ -22,6 +23,25 @@
 
 namespace hloscope::viewer {
 namespace {
+
+TEST(HoverWords, OpcodesAttributesAndLayouts) {
+  const std::string line =
+      "  ROOT %dot.1 = f32[16,256]{1,0:T(8,128)S(1)} dot(f32[16,8]{1,0} %add, %b.dot), "
+      "lhs_contracting_dims={1}, metadata={op_name=\"dot(x) index=2\"}";
+  auto words = [&](std::string_view part, std::string_view device = "tpu") {
+    return HoverWords(line, line.find(part) + part.size() - 1, device);
+  };
+  EXPECT_TRUE(words(" dot").starts_with("dot: ")) << words(" dot");
+  EXPECT_TRUE(words(" lhs_contracting_dims").starts_with("lhs_contracting_dims: "));
+  EXPECT_NE(words(":T(8").find("\nT(8,128): tiles of 8 by 128"), std::string::npos);
+  EXPECT_NE(words("S(1").find("VMEM"), std::string::npos) << words("S(1");
+  EXPECT_EQ(words("S(1", "gpu").find("VMEM"), std::string::npos);
+  for (const char* part : {"%dot", "ROOT", "[16", "b.dot", "={1", "op_name", "\"dot"})
+    EXPECT_EQ(words(part), "") << part;
+  EXPECT_EQ(HoverWords("", 0, ""), "");
+  EXPECT_EQ(HoverWords("]{", 1, ""), "");
+  EXPECT_EQ(HoverWords("f32[4]{9,9}", 8, ""), "");
+}
 
 TEST(History, DropsWhatLayAhead) {
   History<int> history(0, 3);

@@ -9,6 +9,7 @@
 #include "core/hlo/text/text.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
+#include "viewer/model/hover_words.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/model/text_line.h"
@@ -63,6 +64,7 @@ class TextView : public View {
     }
     if (!ShowPending(frame, *document, "the text")) return;
     pane_.Show(document->value);
+    pane_.SetWords(WordsOf(context, *document->value));
     Highlight(context);
     if (int64_t clicked = pane_.Draw(frame); clicked >= 0) Click(context, clicked);
   }
@@ -142,6 +144,17 @@ class TextView : public View {
     file_ = -1;
     pane_.Show(nullptr);
     followed_ = 0;
+  }
+
+  // Of HLO, for the device of the module.
+  static TextPane::Words WordsOf(Context& context, const TextDocument& document) {
+    if (document.kind() != dump::FileKind::kHloText) return {};
+    const auto modules = context.document.dump()->modules();
+    const auto module = static_cast<size_t>(context.navigation.module());
+    std::string device = module < modules.size() ? modules[module].device : "";
+    return [device = std::move(device)](std::string_view line, size_t at) {
+      return HoverWords(line, at, device);
+    };
   }
 
   // A line that was selected elsewhere opens its file; anything else brings the stage back.

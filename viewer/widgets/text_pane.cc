@@ -106,6 +106,22 @@ void TextPane::HandleKeys(int64_t rows) {
   if (ImGui::IsKeyPressed(ImGuiKey_LeftArrow)) left_ = std::max(0.0f, left_ - advance);
 }
 
+float TextPane::Gutter() const {
+  const size_t digits = std::max<size_t>(4, std::to_string(document_->lines()).size());
+  return static_cast<float>(digits + 2) * AdvanceOfMono();
+}
+
+// Of the word under the pointer; x and y are the corner of the first line.
+std::string TextPane::HoveredWords(float x, float y, float height) {
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const int64_t number = top_ + static_cast<int64_t>((mouse.y - y) / height);
+  const float column = (mouse.x - x - Gutter()) / AdvanceOfMono() + left_;
+  if (!words_ || column < left_ || number >= document_->lines()) return {};
+  const Shown& line = ShownLine(number);
+  // Other letters have other widths.
+  return line.ascii ? words_(line.text, static_cast<size_t>(column)) : std::string();
+}
+
 int64_t TextPane::Draw(Frame& frame) {
   if (document_ == nullptr) return -1;
   ImGui::PushFont(frame.mono, kMonoSize);
@@ -127,6 +143,9 @@ int64_t TextPane::Draw(Frame& frame) {
     left_ = std::max(0.0f, left_ - io.MouseWheelH * 8);
   auto steps = static_cast<int64_t>(std::trunc(wheel_));
   wheel_ -= static_cast<float>(steps);
+  const std::string words = ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)
+                                ? HoveredWords(at.x, at.y, height)
+                                : std::string();
   if (ImGui::IsItemClicked()) {
     auto row = static_cast<int64_t>((io.MousePos.y - at.y) / height);
     if (top_ + row < document_->lines()) clicked = caret_ = top_ + row;
@@ -143,6 +162,7 @@ int64_t TextPane::Draw(Frame& frame) {
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
   ImGui::PopFont();
+  if (!words.empty()) ImGui::SetTooltip("%s", words.c_str());
   return clicked;
 }
 
@@ -159,8 +179,7 @@ void TextPane::DrawLine(Frame& frame, int64_t number, float x, float y, float wi
     draw->AddRectFilled(ImVec2(x, y), ImVec2(x + 3 * frame.scale, y + height),
                         frame.theme[Color::kAccent]);
   std::string label = std::to_string(number + 1);
-  auto digits = static_cast<float>(std::max<size_t>(4, std::to_string(document_->lines()).size()));
-  float gutter = (digits + 2) * advance;
+  const float gutter = Gutter();
   float text_y = y + (height - ImGui::GetTextLineHeight()) / 2;
   draw->AddText(ImVec2(x + gutter - advance * (1.2f + static_cast<float>(label.size())), text_y),
                 frame.theme[Color::kTextDisabled], label.c_str());

@@ -46,6 +46,9 @@ class TextPane {
   // Asked for each line in sight.
   using Notes = std::function<std::vector<TextNote>(int64_t line)>;
   void SetNotes(Notes notes) { notes_ = std::move(notes); }
+  // Asked for the byte of a line that is under the pointer; what it says is a tooltip.
+  using Words = std::function<std::string(std::string_view line, size_t at)>;
+  void SetWords(Words words) { words_ = std::move(words); }
   // False: the arrows belong to another widget.
   void SetArrows(bool own) { own_arrows_ = own; }
 
@@ -60,6 +63,8 @@ class TextPane {
     bool ascii = true;
   };
   const Shown& ShownLine(int64_t number);
+  float Gutter() const;  // of line numbers, in pixels
+  std::string HoveredWords(float x, float y, float height);
   void HandleKeys(int64_t rows);
   void DrawLine(Frame& frame, int64_t number, float x, float y, float width);
   void DrawNotes(Frame& frame, int64_t number, float x, float y, float right);
@@ -74,6 +79,7 @@ class TextPane {
   std::set<int64_t> highlighted_;
   std::string marked_;
   Notes notes_;
+  Words words_;
   bool own_arrows_ = true;
   std::unordered_map<int64_t, Shown> shown_;
 };

@@ -239,6 +239,11 @@ void TakeLogged(const LoggedTimes& logged, const std::string& log, ModuleCompile
     out.notes.push_back(
         "LLVM and MLIR times are sums over the threads that compile kernels: they may exceed the "
         "backend's");
+  if (!logged.untimed.empty())
+    out.notes.push_back(fmt::format(
+        "{} began and did not end in {}, first `{}`: the log is cut off or damaged, or the "
+        "compilation stopped there",
+        Counted(logged.untimed.size(), "pass", "passes"), log, logged.untimed.front()));
   if (!out.total_us) out.total_us = logged.whole_us;
   if (!out.total_us && out.span_us) out.total_us = out.span_us;
 }

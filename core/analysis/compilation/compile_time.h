@@ -46,8 +46,9 @@ struct LoggedTimes {
   std::string module = {};
   std::vector<PassRun> runs = {};
   std::optional<int64_t> passes_us = {}, backend_us = {}, llvm_us = {}, mlir_us = {};
-  size_t runs_before_backend = 0;        // of `runs`, where passes_us is known
-  std::optional<int64_t> whole_us = {};  // as the framework or XLA's alarm says
+  size_t runs_before_backend = 0;         // of `runs`, where passes_us is known
+  std::optional<int64_t> whole_us = {};   // as the framework or XLA's alarm says
+  std::vector<std::string> untimed = {};  // passes that began and have no readable end in the log
 };
 // In order of compilation, several of a module that was compiled several times.
 std::vector<LoggedTimes> ReadTimerLines(std::string_view log);

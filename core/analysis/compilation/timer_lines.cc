@@ -50,7 +50,7 @@ std::string_view TakePrefix(std::string_view& line) {
 // The N of "… time: HUMAN (N us) (…": what is before " time: " is left in `text`.
 std::optional<int64_t> TakeTime(std::string_view& text) {
   const size_t time = text.find(" time: ");
-  if (time == text.npos) return std::nullopt;
+  if (time == text.npos || !text.ends_with(')')) return std::nullopt;  // cut off
   std::string_view rest = dump::Between(text.substr(time), "(", " us)");
   const std::optional<int64_t> us = dump::TakeNumber(rest);
   if (!us || !rest.empty() || *us < 0 || *us > int64_t{1} << 50) return std::nullopt;
@@ -105,6 +105,7 @@ class Reader {
       const std::string_view thread = TakePrefix(line);
       Line(threads_[std::string(thread)], dump::Trim(line));
     }
+    for (auto& [name, thread] : threads_) Leave(thread, thread.open.begin());
     return std::move(times_);
   }
 
@@ -113,7 +114,7 @@ class Reader {
     if (TakeWord(text, "Running HLO pass pipeline on module ")) {
       const size_t colon = text.find(": ");
       if (colon == text.npos) return;
-      if (thread.module != text.substr(0, colon)) thread.open.clear();
+      if (thread.module != text.substr(0, colon)) Leave(thread, thread.open.begin());
       thread.module = text.substr(0, colon);
       // A pipeline that is no pass of another ends without a line.
       while (!thread.open.empty() && !thread.open.back().is_pass) thread.open.pop_back();
@@ -123,11 +124,23 @@ class Reader {
       if (const auto us = TakeTime(text)) EndPass(thread, text, *us);
     } else if (TakeWord(text, "HLO pass ")) {
       // As deep as no compiler nests: lines of passes that ended may be lost.
-      if (thread.open.size() == kMaxOpen) thread.open.erase(thread.open.begin());
+      if (thread.open.size() == kMaxOpen) {
+        if (thread.open.front().is_pass)
+          Last(thread.module).untimed.push_back(thread.open.front().name);
+        thread.open.erase(thread.open.begin());
+      }
       thread.open.push_back({std::string(dump::Trim(text)), true});
     } else {
       Other(text);
     }
+  }
+
+  // What is open from there on ends without a line; of a pipeline that is usual.
+  void Leave(Thread& thread, std::vector<Thread::Open>::iterator from) {
+    for (auto at = from; at != thread.open.end(); ++at) {
+      if (at->is_pass) Last(thread.module).untimed.push_back(std::move(at->name));
+    }
+    thread.open.erase(from, thread.open.end());
   }
 
   void EndPass(Thread& thread, std::string_view name, int64_t us) {
@@ -137,7 +150,8 @@ class Reader {
     int64_t inner = 0;
     if (at != thread.open.rend()) {
       inner = at->inner_us;
-      thread.open.erase(at.base() - 1, thread.open.end());
+      Leave(thread, at.base());
+      thread.open.pop_back();
     }
     PassRun run{.pass = std::string(name), .pipeline = {}};
     for (const Thread::Open& open : thread.open) {

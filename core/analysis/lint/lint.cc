@@ -65,8 +65,9 @@ std::string MiB(int64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-LintModule::LintModule(const hlo::Module& module)
+LintModule::LintModule(const hlo::Module& module, const hlo::Module* compiled_module)
     : m(module),
+      compiled(compiled_module),
       users(hlo::UsersOf(module)),
       calls(hlo::CallGraphOf(module)),
       launched_(module.computations().size()),
@@ -112,14 +113,14 @@ bool IsCompiled(const hlo::Module& module) {
                              [](const hlo::Instruction& i) { return i.opcode == Opcode::kFusion; });
 }
 
-std::vector<LintFinding> Lint(const hlo::Module& module, bool has_compiled) {
-  const LintModule facts(module);
-  const bool compiled = IsCompiled(module);
+std::vector<LintFinding> Lint(const hlo::Module& module, const hlo::Module* compiled) {
+  const LintModule facts(module, compiled);
+  const bool is_compiled = IsCompiled(module);
   std::vector<LintFinding> out;
   for (const LintRule& rule : kRules) {
     const bool fits = rule.stage == LintStage::kEither
-                          ? compiled || !has_compiled
-                          : (rule.stage == LintStage::kCompiled) == compiled;
+                          ? is_compiled || compiled == nullptr
+                          : (rule.stage == LintStage::kCompiled) == is_compiled;
     if (!fits) continue;
     const size_t first = out.size();
     std::map<std::string, size_t> by_source;

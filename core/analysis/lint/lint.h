@@ -48,9 +48,9 @@ struct LintFinding {
 bool IsCompiled(const hlo::Module& module);
 
 // What the rules for the stage of this module find, in order of the table, then of cost; places of
-// one source line are one finding. Rules of kEither are left out of a given module where
-// `has_compiled` says that the compiled one is looked at as well.
-std::vector<LintFinding> Lint(const hlo::Module& module, bool has_compiled = false);
+// one source line are one finding. `compiled` is what a given module became, where that is known:
+// rules of kEither are left to it, and it shows what the passes removed.
+std::vector<LintFinding> Lint(const hlo::Module& module, const hlo::Module* compiled = nullptr);
 
 // Donations that JAX refused when it lowered a program, by its warnings in a log.
 std::vector<LintFinding> LintLog(std::string_view log);

@@ -15,9 +15,10 @@ inline constexpr int kMaxChain = 32;  // operands that a rule follows one after 
 
 class LintModule {
  public:
-  explicit LintModule(const hlo::Module& module);
+  explicit LintModule(const hlo::Module& module, const hlo::Module* compiled_module = nullptr);
 
   const hlo::Module& m;
+  const hlo::Module* compiled;  // what it became; null where that is unknown
   const hlo::UserIndex& users;
   const hlo::CallGraph& calls;
 

@@ -7,6 +7,7 @@
 #include "core/analysis/lint/lint_module.h"
 #include "core/analysis/place/call_counts.h"
 #include "core/analysis/place/placement.h"
+#include "core/base/checked.h"
 #include "core/base/counted.h"
 
 namespace hloscope::analysis {
@@ -41,33 +42,69 @@ bool ReachesHost(const LintModule& module, InstructionId id) {
   }
 }
 
-// Whether the elements of an array of indices are an arithmetic progression, through what JAX puts
-// around them: the choice between i and i + n for negative ones, conversions, reshapes.
-bool IsProgression(const LintModule& module, InstructionId id) {
+// The integers of a constant; absent where they are not known or of another width.
+std::optional<std::vector<int64_t>> IntegersOf(const LintModule& module, InstructionId id) {
+  const auto* literal = module.m.Get<hlo::Literal>(module.m[id], AttributeKey::kConstantValue);
+  if (literal == nullptr || literal->elided() || !literal->shape().IsArray()) return std::nullopt;
+  const hlo::ElementType type = literal->shape().element_type();
+  const int64_t width = hlo::StorageBytes(type);
+  if (!hlo::IsInteger(type) || (width != 4 && width != 8)) return std::nullopt;
+  std::vector<int64_t> out;
+  if (width == 8) {
+    out.assign(literal->data<int64_t>().begin(), literal->data<int64_t>().end());
+  } else if (hlo::IsSigned(type)) {
+    out.assign(literal->data<int32_t>().begin(), literal->data<int32_t>().end());
+  } else {
+    out.assign(literal->data<uint32_t>().begin(), literal->data<uint32_t>().end());
+  }
+  return out;
+}
+
+// The integer of a scalar constant, or of one that is broadcast.
+std::optional<int64_t> ScalarOf(const LintModule& module, InstructionId id) {
+  if (module.Is(id, Opcode::kBroadcast)) id = module.m.operands(id)[0];
+  if (!module.Is(id, Opcode::kConstant) || !module.m.shape(id).IsScalar()) return std::nullopt;
+  const auto values = IntegersOf(module, id);
+  return values && values->size() == 1 ? std::optional((*values)[0]) : std::nullopt;
+}
+
+// Whether index first + k * step is positive and rising for k < count, and inside of an array.
+bool IsSliceOf(int64_t size, int64_t first, int64_t step, int64_t count) {
+  if (first < 0 || step <= 0 || count < 2) return false;
+  const auto span = CheckedMul(step, count - 1);
+  const auto last = span ? CheckedAdd(first, *span) : std::nullopt;
+  return last && *last < size;
+}
+
+// Whether the elements of an array of indices are those of a slice of a dimension of this size: an
+// arithmetic progression that rises and stays inside, for out of it a gather clamps or masks.
+// Through what JAX puts around them: the choice between i and i + n for negative ones, conversions,
+// reshapes, products and sums with a constant.
+bool AreOfSlice(const LintModule& module, InstructionId id, int64_t size) {
   const hlo::Module& m = module.m;
+  int64_t scale = 1, offset = 0;  // an index is scale * i + offset, i an element of `id`
   for (int steps = 0; steps < kMaxChain; ++steps) {
     const auto operands = m.operands(id);
     switch (m[id].opcode) {
-      case Opcode::kIota:
-        return m.shape(id).ElementCount().value_or(0) > 1;
+      case Opcode::kIota: {
+        // Of more elements than its dimension has it repeats some.
+        const auto dimension = static_cast<size_t>(m.GetInt(m[id], AttributeKey::kIotaDimension));
+        if (dimension >= m.shape(id).rank()) return false;
+        const int64_t count = m.shape(id).dimension(dimension);
+        return m.shape(id).ElementCount() == count && IsSliceOf(size, offset, scale, count);
+      }
       case Opcode::kConstant: {
-        const auto* literal = m.Get<hlo::Literal>(m[id], AttributeKey::kConstantValue);
-        if (literal == nullptr || literal->elided() || !literal->shape().IsArray()) return false;
-        const hlo::ElementType type = literal->shape().element_type();
-        const size_t width = static_cast<size_t>(hlo::StorageBytes(type));
-        if (!hlo::IsInteger(type) || (width != 4 && width != 8)) return false;
-        const size_t count = literal->bytes().size() / width;
-        if (count < 3) return false;  // two numbers always are one
-        auto at = [&](size_t k) -> int64_t {
-          if (width == 4) return literal->data<int32_t>()[k];
-          return literal->data<int64_t>()[k];
-        };
-        const uint64_t step = static_cast<uint64_t>(at(1)) - static_cast<uint64_t>(at(0));
-        if (static_cast<int64_t>(step) <= 0) return false;
-        for (size_t k = 2; k < count; ++k) {
-          if (static_cast<uint64_t>(at(k)) - static_cast<uint64_t>(at(k - 1)) != step) return false;
+        const auto values = IntegersOf(module, id);
+        if (!values || values->size() < 3) return false;  // two numbers always are one
+        const auto step = CheckedSub((*values)[1], (*values)[0]);
+        for (size_t k = 2; k < values->size(); ++k) {
+          if (!step || CheckedSub((*values)[k], (*values)[k - 1]) != step) return false;
         }
-        return true;
+        const auto first = step ? CheckedMul((*values)[0], scale) : std::nullopt;
+        const auto start = first ? CheckedAdd(*first, offset) : std::nullopt;
+        const auto stride = step ? CheckedMul(*step, scale) : std::nullopt;
+        return start && stride &&
+               IsSliceOf(size, *start, *stride, static_cast<int64_t>(values->size()));
       }
       case Opcode::kConvert:
       case Opcode::kReshape:
@@ -87,12 +124,15 @@ bool IsProgression(const LintModule& module, InstructionId id) {
         break;
       case Opcode::kAdd:
       case Opcode::kMultiply: {
-        auto is_scalar = [&](InstructionId operand) {
-          if (module.Is(operand, Opcode::kBroadcast)) operand = m.operands(operand)[0];
-          return module.Is(operand, Opcode::kConstant) && m.shape(operand).IsScalar();
-        };
-        if (operands.size() != 2 || is_scalar(operands[0]) == is_scalar(operands[1])) return false;
-        id = is_scalar(operands[0]) ? operands[1] : operands[0];
+        if (operands.size() != 2) return false;
+        const auto left = ScalarOf(module, operands[0]), right = ScalarOf(module, operands[1]);
+        if (left.has_value() == right.has_value()) return false;
+        const auto change = CheckedMul(left ? *left : *right, scale);
+        const bool adds = module.Is(id, Opcode::kAdd);
+        const auto sum = adds && change ? CheckedAdd(offset, *change) : offset;
+        if (!change || !sum) return false;
+        (adds ? offset : scale) = adds ? *sum : *change;
+        id = operands[left ? 1 : 0];
         break;
       }
       default:
@@ -109,8 +149,13 @@ std::vector<LintPlace> FindPlaces<LintKind::kHostInLoop>(const LintModule& modul
   std::vector<LintPlace> out;
   for (uint32_t k = 0; k < module.m.instructions().size(); ++k) {
     const InstructionId id(k);
-    if (module.IsInLoop(id) && ReachesHost(module, id))
+    if (!module.IsInLoop(id) || !ReachesHost(module, id)) continue;
+    if (module.Is(id, Opcode::kCopy)) {
+      out.push_back({id, MiB(module.Bytes(id)) + " between host and device in each iteration",
+                     module.Bytes(id)});
+    } else {
       out.push_back({id, "one round trip to the host in each iteration", 0});
+    }
   }
   return out;
 }
@@ -179,12 +224,16 @@ std::vector<LintPlace> FindPlaces<LintKind::kGatherSlice>(const LintModule& modu
   for (uint32_t k = 0; k < m.instructions().size(); ++k) {
     const InstructionId id(k);
     if (!module.Is(id, Opcode::kGather) || m[id].operand_count != 2) continue;
-    // Indices of one dimension only.
+    // Indices of one dimension only, which are not those of each batch: these take a diagonal.
+    if (!m.GetInts(m[id], AttributeKey::kOperandBatchingDims).empty()) continue;
     const auto map = m.GetInts(m[id], AttributeKey::kStartIndexMap);
     const auto sizes = m.GetInts(m[id], AttributeKey::kSliceSizes);
     if (map.size() != 1 || map[0] < 0 || static_cast<size_t>(map[0]) >= sizes.size()) continue;
     // Of more than one element the windows overlap, or blocks are taken: no slice.
-    if (sizes[static_cast<size_t>(map[0])] != 1 || !IsProgression(module, m.operands(id)[1]))
+    const hlo::Shape& array = m.shape(m.operands(id)[0]);
+    const auto dimension = static_cast<size_t>(map[0]);
+    if (sizes[dimension] != 1 || dimension >= array.rank() ||
+        !AreOfSlice(module, m.operands(id)[1], array.dimension(dimension)))
       continue;
     out.push_back({id, MiB(module.Bytes(id)) + " gathered", module.Bytes(id)});
   }

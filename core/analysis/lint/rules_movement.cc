@@ -63,6 +63,39 @@ InstructionId Reordered(const LintModule& module, InstructionId id) {
   return module.ThroughBitcasts(m.operands(id)[0]);
 }
 
+// Whether an instruction wants its operands in the order of their shape: a product, a library, a
+// caller. What computes element by element or reduces takes any.
+bool HasFixedOrder(const LintModule& module, InstructionId id) {
+  if (const hlo::ComputationId body = module.Body(id); body.valid()) {
+    bool fixed = module.m.GetInt(module.m[id], AttributeKey::kFusionKind, -1) ==
+                 static_cast<int64_t>(hlo::FusionKind::kCustom);
+    module.Each(body, [&](InstructionId inner) {
+      const auto category = hlo::Info(module.m[inner].opcode).category;
+      fixed = fixed || category == hlo::Category::kContraction;
+    });
+    return fixed;
+  }
+  switch (hlo::Info(module.m[id].opcode).category) {
+    case hlo::Category::kElementwise:
+    case hlo::Category::kDataMovement:
+    case hlo::Category::kReduction:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// Whether something else reads the value in the order that it has. Then one of both orders has to
+// be copied, whatever the program says.
+bool IsReadInOrder(const LintModule& module, InstructionId value, int depth = 0) {
+  const auto users = module.users.users(value);
+  return value == module.m.entry().root || std::ranges::any_of(users, [&](InstructionId user) {
+           if (module.Is(user, Opcode::kBitcast))
+             return depth < kMaxChain && IsReadInOrder(module, user, depth + 1);
+           return !Reordered(module, user).valid() && HasFixedOrder(module, user);
+         });
+}
+
 std::vector<LintPlace> Reorderings(const LintModule& module, bool of_parameters) {
   std::vector<LintPlace> out;
   module.EachLaunched([&](InstructionId id) {
@@ -70,7 +103,7 @@ std::vector<LintPlace> Reorderings(const LintModule& module, bool of_parameters)
     if (!operand.valid()) return;
     const bool is_parameter = module.Is(operand, Opcode::kParameter) &&
                               module.m[operand].computation == module.m.entry_id();
-    if (is_parameter != of_parameters) return;
+    if (is_parameter != of_parameters || IsReadInOrder(module, operand)) return;
     std::string cost = MiB(module.Bytes(id)) + " read and written again";
     if (is_parameter) cost += ", parameter " + std::string(module.m.name(operand));
     out.push_back({id, std::move(cost), 2 * module.Bytes(id)});

@@ -1,5 +1,6 @@
 // Rules about element types.
 #include <algorithm>
+#include <map>
 
 #include "core/analysis/lint/lint_module.h"
 
@@ -15,6 +16,26 @@ ElementType TypeOf(const LintModule& module, InstructionId id) {
 }
 
 bool IsWide(ElementType type) { return type == ElementType::kF64 || type == ElementType::kC128; }
+
+// Conversions back to the type that an operand had before it was rounded to another, and both
+// types.
+using Rounding = std::pair<InstructionId, std::pair<ElementType, ElementType>>;
+std::vector<Rounding> RoundingCasts(const hlo::Module& m) {
+  std::vector<Rounding> out;
+  for (uint32_t k = 0; k < m.instructions().size(); ++k) {
+    const InstructionId id(k);
+    if (m[id].opcode != Opcode::kConvert) continue;
+    const InstructionId middle = m.operands(id)[0];
+    if (m[middle].opcode != Opcode::kConvert) continue;
+    const ElementType from = m.shape(m.operands(middle)[0]).element_type();
+    const ElementType narrow = m.shape(middle).element_type();
+    // Of two types of one width, as f16 and bf16, neither holds the other.
+    if (from == m.shape(id).element_type() && hlo::IsFloat(from) && hlo::IsFloat(narrow) &&
+        from != narrow && hlo::BitWidth(narrow) <= hlo::BitWidth(from))
+      out.push_back({id, {from, narrow}});
+  }
+  return out;
+}
 
 // What the instruction converts, where it does nothing else to all elements; invalid for others.
 InstructionId Converted(const LintModule& module, InstructionId id) {
@@ -86,21 +107,17 @@ std::vector<LintPlace> FindPlaces<LintKind::kUpcastReduce>(const LintModule& mod
 
 template <>
 std::vector<LintPlace> FindPlaces<LintKind::kLostCast>(const LintModule& module) {
-  const hlo::Module& m = module.m;
+  // What the compiled module still rounds was not lost.
+  std::map<std::pair<ElementType, ElementType>, int64_t> kept;
+  if (module.compiled != nullptr) {
+    for (const auto& [id, types] : RoundingCasts(*module.compiled)) ++kept[types];
+  }
   std::vector<LintPlace> out;
-  for (uint32_t k = 0; k < m.instructions().size(); ++k) {
-    const InstructionId id(k);
-    if (!module.Is(id, Opcode::kConvert)) continue;
-    const InstructionId middle = m.operands(id)[0];
-    if (!module.Is(middle, Opcode::kConvert)) continue;
-    const ElementType from = TypeOf(module, m.operands(middle)[0]), narrow = TypeOf(module, middle),
-                      to = TypeOf(module, id);
-    const bool lost = from == to && hlo::IsFloat(from) && hlo::IsFloat(narrow) &&
-                      hlo::BitWidth(narrow) < hlo::BitWidth(from);
-    if (!lost) continue;
+  for (const auto& [id, types] : RoundingCasts(module.m)) {
+    if (kept[types]-- > 0) continue;
     out.push_back({id,
-                   std::string(hlo::ToString(from)) + " need not be rounded to " +
-                       std::string(hlo::ToString(narrow)),
+                   std::string(hlo::ToString(types.first)) + " need not be rounded to " +
+                       std::string(hlo::ToString(types.second)),
                    0});
   }
   return out;
@@ -135,6 +152,13 @@ std::vector<LintPlace> FindPlaces<LintKind::kF64>(const LintModule& module) {
       if (IsWide(leaf->element_type())) return out;
     }
   }
+  // A program without narrower floats is meant to compute in these.
+  bool any_narrow = false;
+  for (uint32_t k = 0; k < m.instructions().size() && !any_narrow; ++k) {
+    const ElementType type = TypeOf(module, InstructionId(k));
+    any_narrow = hlo::IsFloat(type) && !IsWide(type);
+  }
+  if (!any_narrow) return out;
   constexpr int64_t kMinElements = 1024;
   for (uint32_t k = 0; k < m.instructions().size(); ++k) {
     const InstructionId id(k);

@@ -6,10 +6,12 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 
 #include "core/analysis/memory/memory_report.h"
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/analysis/users.h"
+#include "core/hlo/permutation.h"
 #include "core/hlo/rewrite/rewriter.h"
 
 namespace hloscope::analysis {
@@ -76,54 +78,94 @@ class Adviser {
     return OfCheapValue(v, id);
   }
 
-  // What an instruction only converts or copies; invalid: it computes something.
-  InstructionId SourceOf(InstructionId id) const {
-    auto moves = [&](InstructionId one) {
-      const Opcode opcode = module_[one].opcode;
-      return opcode == Opcode::kConvert || opcode == Opcode::kCopy || opcode == Opcode::kBitcast;
-    };
-    InstructionId from;
+  // What an instruction only converts, copies or transposes, and the dimension of it that each of
+  // its own is.
+  struct Origin {
+    InstructionId from;  // invalid: it computes something
+    std::vector<int64_t> dimensions;
+  };
+  Origin OriginOf(InstructionId id) const {
+    Origin origin;
+    if (!module_.shape(id).IsArray()) return origin;
+    for (size_t k = 0; k < module_.shape(id).rank(); ++k)
+      origin.dimensions.push_back(static_cast<int64_t>(k));
+    InstructionId at = id;
     if (module_[id].opcode == Opcode::kFusion && module_[id].operand_count == 1) {
       const hlo::ComputationId body = module_.GetComputation(module_[id], AttributeKey::kCalls);
-      if (!body.valid()) return {};
-      InstructionId at = module_[body].root;
-      while (moves(at) && module_[at].operand_count == 1) at = module_.operands(at)[0];
-      if (module_[at].opcode == Opcode::kParameter && at != module_[body].root)
-        from = module_.operands(id)[0];
-    } else if (moves(id) && module_[id].operand_count == 1) {
-      from = module_.operands(id)[0];
+      if (!body.valid()) return origin;
+      at = Follow(module_[body].root, origin.dimensions);
+      if (module_[at].opcode != Opcode::kParameter || at == module_[body].root) return origin;
+      at = module_.operands(id)[0];
     }
-    while (from.valid() && module_[from].opcode == Opcode::kBitcast)
-      from = module_.operands(from)[0];
-    return from;
+    at = Follow(at, origin.dimensions);
+    if (at != id) origin.from = at;
+    return origin;
+  }
+
+  // Through conversions, copies and transposes to what they are made of.
+  InstructionId Follow(InstructionId at, std::vector<int64_t>& dimensions) const {
+    while (module_[at].operand_count == 1) {
+      const Opcode opcode = module_[at].opcode;
+      const Shape& operand = module_.shape(module_.operands(at)[0]);
+      if (opcode == Opcode::kTranspose) {
+        const auto order = module_.GetInts(module_[at], AttributeKey::kDimensions);
+        for (int64_t& dimension : dimensions) {
+          if (static_cast<size_t>(dimension) >= order.size()) return at;
+          dimension = order[static_cast<size_t>(dimension)];
+        }
+      } else if (opcode == Opcode::kBitcast) {
+        // Of another order or shape its dimensions are not those of the operand.
+        if (!operand.IsArray() || operand.layout() != module_.shape(at).layout() ||
+            !std::ranges::equal(operand.dimensions(), module_.shape(at).dimensions()))
+          return at;
+      } else if (opcode != Opcode::kConvert && opcode != Opcode::kCopy) {
+        return at;
+      }
+      at = module_.operands(at)[0];
+    }
+    return at;
   }
 
   std::optional<MemoryAdvice> OfCopy(int32_t v, InstructionId id) const {
-    const InstructionId from = SourceOf(id);
+    const Origin origin = OriginOf(id);
+    const InstructionId from = origin.from;
     if (!from.valid() || module_[from].opcode != Opcode::kParameter) return std::nullopt;
     const Shape &to = module_.shape(id), &of = module_.shape(from);
-    if (!to.IsArray() || !of.IsArray() || !std::ranges::equal(to.dimensions(), of.dimensions()))
-      return std::nullopt;
+    if (!of.IsArray() || !of.has_layout() || !to.has_layout()) return std::nullopt;
+    // Its dimensions as they lie in memory, from major to minor, and those that the copy has there.
+    const auto& minor_to_major = of.layout().minor_to_major;
+    const std::vector<int64_t> has(minor_to_major.rbegin(), minor_to_major.rend());
+    std::vector<int64_t> order;
+    for (const int64_t k : to.layout().minor_to_major | std::views::reverse) {
+      if (static_cast<size_t>(k) >= origin.dimensions.size()) return std::nullopt;
+      order.push_back(origin.dimensions[static_cast<size_t>(k)]);
+    }
     const bool is_cast = to.element_type() != of.element_type();
-    const bool is_layout = !is_cast && to != of;
+    const bool is_layout = !is_cast && order != has;
     if (!is_cast && !is_layout) return std::nullopt;  // a donation makes it needless
     MemoryAdvice advice = Make(is_cast ? "cast" : "layout", id);
     const int64_t number = module_.GetInt(module_[from], AttributeKey::kParameterNumber);
-    advice.argument = {number, to};
+    advice.argument = {number, to.element_type(), order};
     const std::string_view name = hlo::OpNameOf(module_, from);
     const std::string argument =
         fmt::format("argument {}{}", number, name.empty() ? "" : fmt::format(" ({})", name));
-    advice.what = is_cast
-                      ? fmt::format(
-                            "pass {} as {} instead of {}, or compute in {}: a copy in the other "
-                            "type lives at the peak",
-                            argument, hlo::ToString(to.element_type()),
-                            hlo::ToString(of.element_type()), hlo::ToString(of.element_type()))
-                      : fmt::format(
-                            "pass {} as {} instead of {}: a copy in the other layout lives at "
-                            "the peak (in JAX: jax.experimental.layout)",
-                            argument, hlo::ToString(to), hlo::ToString(of));
-    Predict(advice, {{v, {}}}, to.ByteSize().value_or(0) - of.ByteSize().value_or(0));
+    const std::string transposed =
+        fmt::format("with its dimensions in the order {}", fmt::join(order, ","));
+    advice.what =
+        is_cast ? fmt::format(
+                      "pass {} as {} instead of {}{}, or compute in {}: a copy in the "
+                      "other type lives at the peak",
+                      argument, hlo::ToString(to.element_type()), hlo::ToString(of.element_type()),
+                      order == has ? "" : " and " + transposed, hlo::ToString(of.element_type()))
+                : fmt::format(
+                      "pass {} transposed, {}: a copy in that order lives at the peak (in "
+                      "JAX: jax.numpy.transpose before the call)",
+                      argument, transposed);
+    const int64_t copied =
+        hlo::Shape::Array(to.element_type(), {of.dimensions().begin(), of.dimensions().end()})
+            .ByteSize()
+            .value_or(0);
+    Predict(advice, {{v, {}}}, copied - of.ByteSize().value_or(0));
     return advice;
   }
 
@@ -203,37 +245,50 @@ class Adviser {
   std::map<std::string_view, int32_t, std::less<>> time_;
 };
 
-// An argument of another type or layout.
+// An argument of another type or order.
 Status ChangeArgument(hlo::Rewriter& rewriter, const Module& module, const ArgumentChange& change) {
   const auto parameters = module.Parameters(module.entry_id());
   const auto number = static_cast<size_t>(change.parameter);
-  const bool is_there =
-      number < parameters.size() && parameters[number].valid() &&
-      std::ranges::equal(module.shape(parameters[number]).dimensions(), change.shape.dimensions());
+  const bool is_there = number < parameters.size() && parameters[number].valid() &&
+                        module.shape(parameters[number]).IsArray() &&
+                        hlo::IsPermutation(change.order, module.shape(parameters[number]).rank());
   if (!is_there)
     return InputError("the module before optimizations has no such argument",
                       "its arguments are those of the compiled module");
   const InstructionId old = parameters[number];
   const Shape before = module.shape(old);
+  std::vector<int64_t> sizes, back(change.order.size());
+  for (const int64_t dimension : change.order) {
+    back[static_cast<size_t>(dimension)] = static_cast<int64_t>(sizes.size());
+    sizes.push_back(before.dimension(static_cast<size_t>(dimension)));
+  }
+  const Shape given = Shape::Array(change.type, std::move(sizes)).WithDefaultLayouts();
   const std::vector<hlo::Attribute> attributes(module.attributes(module[old]).begin(),
                                                module.attributes(module[old]).end());
-  const InstructionId made = rewriter.Add(module.entry_id(), module.name(old), Opcode::kParameter,
-                                          change.shape, {}, attributes);
+  const InstructionId made =
+      rewriter.Add(module.entry_id(), module.name(old), Opcode::kParameter, given, {}, attributes);
   InstructionId value = made;
-  if (before.element_type() != change.shape.element_type()) {
+  if (!std::ranges::is_sorted(back)) {
+    Shape as_before = before;
+    as_before.set_element_type(change.type);
+    value = rewriter.Add(module.entry_id(), std::string(module.name(old)) + ".in_order",
+                         Opcode::kTranspose, as_before, std::vector{value},
+                         std::vector{rewriter.builder().MakeInts(AttributeKey::kDimensions, back)});
+  }
+  if (before.element_type() != change.type) {
     for (const InstructionId user : hlo::UsersOf(module).users(old)) {
       if (module[user].opcode == Opcode::kConvert &&
-          module.shape(user).element_type() == change.shape.element_type())
-        rewriter.ReplaceAllUses(user, made);
+          module.shape(user).element_type() == change.type)
+        rewriter.ReplaceAllUses(user, value);
     }
     value = rewriter.Add(module.entry_id(), std::string(module.name(old)) + ".as_given",
-                         Opcode::kConvert, before, std::vector{made});
+                         Opcode::kConvert, before, std::vector{value});
   }
   rewriter.ReplaceAllUses(old, value);
   rewriter.Remove(old);
   if (auto& layout = rewriter.builder().header().entry_layout;
       layout && number < layout->parameters.size())
-    layout->parameters[number] = rewriter.builder().InternShape(change.shape);
+    layout->parameters[number] = rewriter.builder().InternShape(given);
   rewriter.RemoveDeadCode();
   return {};
 }

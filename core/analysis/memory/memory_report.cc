@@ -106,12 +106,17 @@ class Reporter {
       taken.insert(alias.output_index);
       given.emplace(alias.parameter, alias.parameter_index);
     }
-    // Results that no argument has yet, by their bytes and by what writes them.
+    // Results that no argument has yet, by their bytes and by what writes them. What a loop makes
+    // of an argument takes its memory, if it is not read after the loop, or none.
     std::map<int64_t, std::multimap<InstructionId, Index>> free_results;
+    std::map<InstructionId, Index> of_loops;  // by the parameter
     for (const auto& [index, shape] : module_.shape(module_[module_.entry_id()].root).Leaves()) {
       const InstructionId writer = WriterOf(index);
       if (module_[writer].opcode == Opcode::kParameter || taken.contains(index)) continue;
-      free_results[shape->ByteSize().value_or(0)].emplace(writer, index);
+      if (const InstructionId carried = CarriedFrom(writer); carried.valid())
+        of_loops.emplace(carried, index);
+      else
+        free_results[shape->ByteSize().value_or(0)].emplace(writer, index);
     }
     struct Argument {
       int64_t number;
@@ -132,19 +137,26 @@ class Reporter {
     }
     std::ranges::stable_sort(arguments, std::greater<>(), &Argument::bytes);
     MemoryAdvice advice;
+    auto donate = [&](const Argument& argument, const Index& result) {
+      advice.donations.push_back(
+          {argument.number, argument.index, result, std::string(module_.name(argument.id)),
+           std::string(hlo::OpNameOf(module_, argument.id)),
+           hlo::ToString(hlo::SourceLineOf(module_, argument.id)), argument.bytes});
+      Add(advice.saves_bytes, argument.bytes);
+    };
     for (const Argument& argument : arguments) {
+      const LastUse last = LastUseOf(argument.id);
+      if (const auto loop = of_loops.find(argument.id); loop != of_loops.end()) {
+        if (last.user.index < WriterOf(loop->second).index) donate(argument, loop->second);
+        continue;
+      }
       const auto of_size = free_results.find(argument.bytes);
       if (of_size == free_results.end()) continue;
-      const LastUse last = LastUseOf(argument.id);
       const auto result = last.writes_in_place ? of_size->second.lower_bound(last.user)
                                                : of_size->second.upper_bound(last.user);
       if (result == of_size->second.end()) continue;
-      advice.donations.push_back(
-          {argument.number, argument.index, result->second, std::string(module_.name(argument.id)),
-           std::string(hlo::OpNameOf(module_, argument.id)),
-           hlo::ToString(hlo::SourceLineOf(module_, argument.id)), argument.bytes});
+      donate(argument, result->second);
       of_size->second.erase(result);
-      Add(advice.saves_bytes, argument.bytes);
     }
     if (advice.donations.empty()) return;
     Add(advice.saves_bytes, -GrowthOfTemporaries(advice.donations));
@@ -246,6 +258,26 @@ class Reporter {
       id = module_.operands(id)[0];
     }
     return id;
+  }
+
+  // The parameter of which a loop makes this element of its state, but for copies; invalid: none.
+  InstructionId CarriedFrom(InstructionId id) const {
+    bool in_loop = false;
+    for (size_t steps = 0; steps < module_[module_.entry_id()].instruction_count; ++steps) {
+      if (module_[id].opcode == Opcode::kBitcast || IsPlainCopy(id)) {
+        id = module_.operands(id)[0];
+        continue;
+      }
+      if (module_[id].opcode != Opcode::kGetTupleElement) break;
+      const InstructionId loop = module_.operands(id)[0];
+      const auto k = At(module_.GetInt(module_[id], AttributeKey::kIndex));
+      if (module_[loop].opcode != Opcode::kWhile) break;
+      const InstructionId state = module_.operands(loop)[0];
+      if (module_[state].opcode != Opcode::kTuple || k >= module_[state].operand_count) break;
+      id = module_.operands(state)[k];
+      in_loop = true;
+    }
+    return in_loop && module_[id].opcode == Opcode::kParameter ? id : InstructionId();
   }
 
   // The last instruction that reads a parameter, and whether it reads each element where it writes

@@ -30,10 +30,11 @@ struct Donation {
   int64_t bytes = 0;
 };
 
-/// An argument that is passed as another type or in another layout.
+/// An argument that is passed as another type, or transposed.
 struct ArgumentChange {
   int64_t parameter = -1;
-  hlo::Shape shape;
+  hlo::ElementType type = hlo::ElementType::kInvalid;
+  std::vector<int64_t> order;  // of its dimensions
 };
 
 /// What would lower the peak. XLA's peak: arguments, results and temporaries less what is aliased.

@@ -18,6 +18,7 @@
 #include "core/base/machine_memory.h"
 #include "core/hlo/literal.h"
 #include "core/hlo/proto/proto.h"
+#include "core/hlo/proto/proto_values.h"
 #include "core/hlo/sharding/topology.h"
 #include "core/replay/gpu_targets.h"
 
@@ -143,6 +144,38 @@ void ClearDump(const std::string& folder) {
   for (const fs::path& path : left) fs::remove_all(path, error);
 }
 
+// The order of dimensions alone: tiles and memory spaces are those of another device.
+hlo::Shape InOrder(hlo::Shape shape) {
+  for (hlo::Shape& element : shape.mutable_elements()) element = InOrder(element);
+  if (shape.has_layout()) shape.set_layout({shape.layout().minor_to_major, nullptr});
+  return shape;
+}
+
+// The layouts of the entry, where one is not the default. Of a partitioned module they are not
+// those of its arguments.
+void TakeLayouts(const hlo::Module& module, XlaCompileRequest& compile) {
+  compile.argument_layouts.clear();
+  compile.result_layout.clear();
+  const auto& entry = module.header().entry_layout;
+  if (!entry || compile.partitions > 1) return;
+  std::vector<hlo::ShapeId> shapes = entry->parameters;
+  shapes.push_back(entry->result);
+  bool all_default = true;
+  for (const hlo::ShapeId id : shapes) {
+    const hlo::Shape shape = InOrder(module[id].WithDefaultLayouts());
+    all_default = all_default && shape == module[id].WithoutLayouts().WithDefaultLayouts();
+    hlo::WireWriter out;
+    hlo::WriteShape(out, shape);
+    compile.argument_layouts.push_back(std::move(out).Take());
+  }
+  if (all_default) {
+    compile.argument_layouts.clear();
+    return;
+  }
+  compile.result_layout = std::move(compile.argument_layouts.back());
+  compile.argument_layouts.pop_back();
+}
+
 Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& compile,
                                      const CompileModuleRequest& request,
                                      std::vector<std::string>& warnings, const Budget& bounds) {
@@ -150,6 +183,7 @@ Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& 
   compile.replicas = form.counts.replicas;
   compile.partitions = form.counts.partitions;
   compile.partitioning = form.partitioning;
+  TakeLayouts(*form.module, compile);
   Result<XlaCompileAnswer> answer = CompileWithXla(compile, *bounds.deadline, bounds.stop);
   while (!answer.has_value() &&
          DropUnknownFlag(answer.error(), request.options.platform.xla_flags, compile, warnings)) {

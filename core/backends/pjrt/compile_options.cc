@@ -8,8 +8,8 @@ namespace {
 // Field numbers of CompileOptionsProto, ExecutableBuildOptionsProto, DeviceAssignmentProto and
 // OptionOverrideProto.
 namespace field {
-constexpr uint32_t kBuildOptions = 3, kEnvOptionOverrides = 7;
-constexpr uint32_t kDeviceOrdinal = 1, kDebugOptions = 3, kNumReplicas = 4, kNumPartitions = 5,
+constexpr uint32_t kArgumentLayouts = 1, kBuildOptions = 3, kEnvOptionOverrides = 7;
+constexpr uint32_t kDeviceOrdinal = 1, kResultLayout = 2, kDebugOptions = 3, kNumReplicas = 4, kNumPartitions = 5,
                    kUseSpmdPartitioning = 6, kDeviceAssignment = 9, kRunBackendOnly = 11,
                    kPropagateToResults = 12, kPropagateToParameters = 18,
                    kUseShardyPartitioner = 19;
@@ -50,8 +50,11 @@ std::string_view ForPlugin(std::string_view value) {
 
 std::string Serialize(const CompileOptions& options) {
   hlo::WireWriter out;
+  for (const std::string& shape : options.argument_layouts)
+    out.Bytes(field::kArgumentLayouts, shape);
   const auto build = out.Open(field::kBuildOptions);
   out.Int(field::kDeviceOrdinal, -1);
+  if (!options.result_layout.empty()) out.Bytes(field::kResultLayout, options.result_layout);
   if (!options.debug_options.empty()) out.Bytes(field::kDebugOptions, options.debug_options);
   out.Int(field::kNumReplicas, options.replicas);
   out.Int(field::kNumPartitions, options.partitions);

@@ -27,6 +27,10 @@ struct CompileOptions {
   int64_t replicas = 1, partitions = 1;
   std::vector<int64_t> devices;  // by replica · partitions + partition; empty: the plugin's choice
   Partitioning partitioning;
+  // Layouts of the arguments and of the result, as ShapeProtos; empty: the defaults. XLA reads these
+  // here and not in the module.
+  std::vector<std::string> argument_layouts;
+  std::string result_layout;
   bool backend_only = false;  // the module is optimised: no passes
   // Flags of XLA by name, without dashes; the plugin reads each value by its flag's type.
   std::vector<std::pair<std::string, std::string>> flags;

@@ -23,7 +23,7 @@ template <typename A>
 void Archive(A& archive, Archived<A, XlaCompileRequest>& value) {
   archive(value.plugin, value.module, value.format, value.target, value.replicas, value.partitions,
           value.partitioning.spmd, value.partitioning.shardy, value.partitioning.to_parameters,
-          value.partitioning.to_results, value.dump, value.flags, value.optimized_module);
+          value.partitioning.to_results, value.argument_layouts, value.result_layout, value.dump, value.flags, value.optimized_module);
 }
 
 template <typename A>
@@ -227,6 +227,8 @@ std::string OptionsOf(const XlaCompileRequest& request) {
   options.replicas = request.replicas;
   options.partitions = request.partitions;
   options.partitioning = request.partitioning;
+  options.argument_layouts = request.argument_layouts;
+  options.result_layout = request.result_layout;
   options.flags = request.flags;
   // Relative, so that the dump says nothing of where it was made.
   if (!request.dump.empty()) options.flags.emplace_back("xla_dump_to", ".");

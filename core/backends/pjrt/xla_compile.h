@@ -25,6 +25,8 @@ struct XlaCompileRequest {
   int64_t replicas = 1;
   int64_t partitions = 1;
   pjrt::Partitioning partitioning;
+  std::vector<std::string> argument_layouts;  // as in pjrt::CompileOptions
+  std::string result_layout;
   std::string dump;  // an existing folder, where the child works; empty: no dump
   pjrt::XlaFlags flags;
   bool optimized_module = false;  // answer with the optimised module

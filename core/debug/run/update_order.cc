@@ -111,29 +111,37 @@ Result<std::shared_ptr<const Module>> WithUpdatesReversed(
   return made.module;
 }
 
-std::optional<std::string> UpdateOrderHint(const std::shared_ptr<const Module>& module,
-                                           const RunSpec& spec,
-                                           const std::vector<hlo::Literal>& arguments,
-                                           std::span<const DifferingResult> results) {
-  const auto scatters = KeepingScatters(*module);
-  if (scatters.empty()) return std::nullopt;
-  const auto other = WithUpdatesReversed(module, scatters);
+std::optional<MovedElements> MovedByUpdateOrder(const std::shared_ptr<const Module>& module,
+                                                const RunSpec& spec,
+                                                const std::vector<hlo::Literal>& arguments,
+                                                std::span<const DifferingResult> results) {
+  MovedElements moved{.scatters = KeepingScatters(*module)};
+  if (moved.scatters.empty()) return std::nullopt;
+  const auto other = WithUpdatesReversed(module, moved.scatters);
   if (!other) return std::nullopt;
   const RunSpec derived = DerivedSpec(spec, {.name = std::string(replay::ReferencePlatform().name)},
                                       InputSpec{}.With(arguments));
   const RunReport first = RunModule(module, derived), last = RunModule(*other, derived);
   if (first.error || last.error) return std::nullopt;
-  int64_t differing = 0, moving = 0;
   for (const auto& [leaf, actual, expected] : results) {
     if (leaf >= first.outputs.size() || leaf >= last.outputs.size()) continue;
     const auto settled = WithExpectedWhereMoved(actual, expected, first.outputs[leaf].value,
                                                 last.outputs[leaf].value);
     if (!settled) continue;
     const int64_t before = CompareArrays(actual, expected, spec.compare.bounds).mismatched;
-    differing += before;
-    moving += before - CompareArrays(*settled, expected, spec.compare.bounds).mismatched;
+    moved.differing += before;
+    moved.moving += before - CompareArrays(*settled, expected, spec.compare.bounds).mismatched;
   }
-  if (moving == 0) return std::nullopt;
+  return moved.moving == 0 ? std::nullopt : std::optional(std::move(moved));
+}
+
+std::optional<std::string> UpdateOrderHint(const std::shared_ptr<const Module>& module,
+                                           const RunSpec& spec,
+                                           const std::vector<hlo::Literal>& arguments,
+                                           std::span<const DifferingResult> results) {
+  const auto moved = MovedByUpdateOrder(module, spec, arguments, results);
+  if (!moved) return std::nullopt;
+  const auto [differing, moving, scatters] = *moved;
   std::vector<std::string_view> names;
   for (const InstructionId id : scatters) names.push_back(module->name(id));
   return fmt::format(

@@ -24,8 +24,18 @@ struct DifferingResult {
   size_t leaf;
   const hlo::Literal &actual, &expected;
 };
-/// How many of the elements that differ also change with the order of the updates, by two runs on
-/// the interpreter; empty: none, or no scatter keeps one of several values.
+/// How many elements differ, and how many of them also change with the order of the updates of
+/// `scatters`.
+struct MovedElements {
+  int64_t differing = 0, moving = 0;
+  std::vector<hlo::InstructionId> scatters;
+};
+/// By two runs on the interpreter; empty: none moves, or no scatter keeps one of several values.
+std::optional<MovedElements> MovedByUpdateOrder(const std::shared_ptr<const hlo::Module>& module,
+                                                const RunSpec& spec,
+                                                const std::vector<hlo::Literal>& arguments,
+                                                std::span<const DifferingResult> results);
+/// The same as a sentence.
 std::optional<std::string> UpdateOrderHint(const std::shared_ptr<const hlo::Module>& module,
                                            const RunSpec& spec,
                                            const std::vector<hlo::Literal>& arguments,

@@ -14,6 +14,7 @@
 #include "core/debug/explain/kernels/case_of_run.h"
 #include "core/debug/explain/kernels/exact_meaning.h"
 #include "core/debug/explain/kernels/explain_program.h"
+#include "core/debug/explain/kernels/explain_update_order.h"
 #include "core/debug/explain/kernels/telling_operands.h"
 #include "core/replay/platform_table.h"
 
@@ -244,6 +245,12 @@ class KernelDivergence {
       explained.why_none =
           "alone, on the same bytes, the kernel computes its instruction correctly: the difference "
           "comes from something it reads in addition to its operands";
+      if (demand == KernelDemand::kBounds) {
+        Leaves actual, meant;
+        Flatten(outcome.actual, actual);
+        Flatten(outcome.meant, meant);
+        explained.explanation = ExplainByUpdateOrder(question, actual, meant, request_);
+      }
     }
     return {};
   }
