@@ -394,6 +394,23 @@ ENTRY e {
     inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum
 })"),
             4.4);
+  EXPECT_LE(ModelTimeOf(R"(HloModule m
+sum {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT r = s32[] add(a, b)
+}
+ENTRY e {
+  array = s32[1024] parameter(0)
+  i = s32[100000,1] iota(), iota_dimension=0
+  last = s32[] constant(1023)
+  lasts = s32[100000,1] broadcast(last), dimensions={}
+  indices = s32[100000,1] and(i, lasts)
+  updates = s32[100000] parameter(1)
+  ROOT r = s32[1024] scatter(array, indices, updates), update_window_dims={},
+    inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum
+})"),
+            4);
 }
 
 }  // namespace

@@ -3,13 +3,15 @@
 // applies them. Each long window is applied by the team of threads that has its place, a thread to
 // some of its elements; of short ones the first update of each place is found, and its thread
 // applies all that follow there. So updates of one element come in the order of the indices, as on
-// the CPU.
+// the CPU. Where their order makes no difference, of integers, a thread has an element of an update
+// and applies it at once.
 #include <algorithm>
 #include <bit>
 
 #include "core/codegen/emit/elementwise.h"
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/gpu_block.h"
+#include "core/codegen/emit/gpu_scatter_form.h"
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/scatter_windows.h"
 
@@ -22,36 +24,8 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kMaxScatterThreads = 512;  // of a block
-constexpr int64_t kRegistersOfScatter = 64;  // of a thread: two blocks at once at least
-constexpr int64_t kLongWindow = 32;          // elements that are worth a thread each
-constexpr int64_t kOfTeam = 4;               // elements of a window that a thread applies, about
-constexpr int64_t kOfPart = 1024;            // and a block, where others can have the rest
+constexpr int64_t kRegistersOfScatter = 64;       // of a thread: two blocks at once at least
 constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;  // times a place: high bits that differ
-
-// What follows from the shapes.
-struct ScatterSizes {
-  explicit ScatterSizes(const ScatterWindows& windows) {
-    for (const size_t d : windows.BatchDims()) count *= windows.update_sizes()[d];
-    window = std::max<int64_t>(1, ProductOf(windows.update_sizes()) / std::max<int64_t>(count, 1));
-    is_long = windows.may_meet() || window >= kLongWindow;
-    if (!windows.may_meet() && is_long) {
-      parts = std::clamp<int64_t>(window / kOfPart, 1, kMaxGpuGrains / windows.grains());
-    }
-    threads = std::clamp(PowerOfTwoFrom(std::max(count, (window - 1) / parts + 1)), kWarp,
-                         kMaxScatterThreads);
-    team = threads;
-    if (!windows.may_meet()) {
-      team = std::clamp(PowerOfTwoFrom((window - 1) / (parts * kOfTeam) + 1), kWarp, threads);
-    }
-  }
-  int64_t noted() const { return 2 * threads; }  // updates at most
-
-  int64_t count = 1, window = 1;          // updates; elements of each
-  bool is_long = false;                   // windows that teams apply
-  int64_t parts = 1;                      // of a window, each with blocks of its own
-  int64_t threads = kWarp, team = kWarp;  // of a block, and updates of a tile; of a window
-};
 
 class GpuScatterKernel {
  public:
@@ -62,7 +36,7 @@ class GpuScatterKernel {
         whole_(windows_.sizes()),
         updates_(windows_.update_sizes()),
         batch_(windows_.BatchDims()),
-        of_(windows_),
+        of_(kernel, windows_),
         function_(module, kernel, name, windows_.InPlace(kernel, 0), of_.threads),
         block_(function_),
         b_(function_.builder()),
@@ -72,12 +46,46 @@ class GpuScatterKernel {
   }
 
   EmittedKernel Emit(const std::string& name) {
-    EmittedKernel out = InGrains(name, windows_.grains() * of_.parts, 1, 1, 0);
+    const int64_t blocks = of_.atomic.empty() ? windows_.grains() * of_.parts
+                                              : (of_.count * of_.window - 1) / of_.threads + 1;
+    EmittedKernel out = InGrains(name, blocks, 1, 1, 0);
     for (size_t i = 0; i < arity_; ++i) {
       out.code.in_place.push_back(windows_.InPlace(kernel_, i));
       if (out.code.in_place.back() < 0) return out;
     }
     out.block = of_.threads;
+    of_.atomic.empty() ? InOrder() : AtOnce();
+    function_.Finish();
+    out.is_complete = !emitter_.has_failed() && !has_failed_;
+    return out;
+  }
+
+ private:
+  Value* Int(int64_t value) { return function_.Int(value); }
+
+  void AtOnce() {
+    windows_.Begin(function_, Int(0), Int(windows_.grains()));
+    Value* own =
+        b_.CreateAdd(b_.CreateMul(function_.begin(), Int(of_.threads)), function_.thread());
+    const int64_t units = of_.count * of_.window;
+    Value* unit = function_.Smaller(own, Int(units - 1));
+    Value* number = b_.CreateUDiv(unit, Int(of_.window));
+    Value* element = b_.CreateURem(unit, Int(of_.window));
+    const auto [place, fits] = PlaceOf(number);
+    Value* is_one = Both(math_, b_.CreateICmpSLT(own, Int(units)), fits);
+    block_.When(is_one, [&] {
+      Value* at = b_.CreateAdd(place, OffsetOf(element));
+      const std::vector<Value*> updates = Updates(number, element);
+      for (size_t i = 0; i < arity_; ++i) {
+        llvm::Type* type = MemoryType(b_, TypeOf(i));
+        b_.CreateAtomicRMW(of_.atomic[i], b_.CreateGEP(type, function_.result(i), at),
+                           ToMemory(b_, updates[i], TypeOf(i)), {}, llvm::AtomicOrdering::Monotonic,
+                           b_.getContext().getOrInsertSyncScopeID("device"));
+      }
+    });
+  }
+
+  void InOrder() {
     Value* grain = b_.CreateURem(function_.begin(), Int(windows_.grains()));
     part_ = b_.CreateUDiv(function_.begin(), Int(windows_.grains()));
     windows_.Begin(function_, grain, b_.CreateAdd(grain, Int(1)));
@@ -97,29 +105,29 @@ class GpuScatterKernel {
           block_.When(is_full, [&] { Apply(count); });
           return std::vector<Value*>{b_.CreateSelect(is_full, Int(0), count)};
         });
-    function_.Finish();
-    out.is_complete = !emitter_.has_failed() && !has_failed_;
-    return out;
   }
 
- private:
-  Value* Int(int64_t value) { return function_.Int(value); }
-
   // ---- Which updates there are.
+
+  // Where the window of update `number` begins, and whether it is in the block's places (null: it
+  // is).
+  std::pair<Value*, Value*> PlaceOf(Value* number) {
+    emitter_.Forget();
+    Index of_batch;
+    if (!batch_.empty()) of_batch.groups.push_back({batch_.size(), math_.FromScalar(number)});
+    const ScatterWindows::Start start = windows_.StartOf(emitter_, math_, std::move(of_batch));
+    Index to;
+    for (const LaneNumber& each : start.numbers) to.groups.push_back({1, each});
+    return {math_.Offset(to, whole_).base, start.fits};
+  }
 
   // Looks at the updates of a tile. Returns how many are noted by then.
   Value* Note(Value* tile, Value* before) {
     Value* own = b_.CreateAdd(tile, function_.thread());
     Value* is_one = b_.CreateICmpSLT(own, Int(of_.count));
     Value* number = function_.Smaller(own, Int(of_.count - 1));
-    emitter_.Forget();
-    Index of_batch;
-    if (!batch_.empty()) of_batch.groups.push_back({batch_.size(), math_.FromScalar(number)});
-    const ScatterWindows::Start start = windows_.StartOf(emitter_, math_, std::move(of_batch));
-    if (start.fits != nullptr) is_one = b_.CreateAnd(is_one, start.fits);
-    Index to;
-    for (const LaneNumber& each : start.numbers) to.groups.push_back({1, each});
-    Value* place = math_.Offset(to, whole_).base;
+    const auto [place, fits] = PlaceOf(number);
+    is_one = Both(math_, is_one, fits);
 
     // How many there are in lower lanes, then in the warps before.
     Value* lanes = block_.Ballot(is_one);
@@ -304,7 +312,7 @@ class GpuScatterKernel {
   size_t arity_;
   std::span<const int64_t> whole_, updates_;
   std::vector<size_t> batch_;  // dimensions of the updates that tell windows apart
-  ScatterSizes of_;
+  GpuScatterForm of_;
   KernelFunction function_;
   GpuBlock block_;
   Builder& b_;
