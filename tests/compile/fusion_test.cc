@@ -23,9 +23,10 @@ constexpr const char* kSum =
     "less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT l = pred[] compare(a, b), "
     "direction=LT }\n";
 
-Compilation Compiled(const std::string& entry) {
+Compilation Compiled(const std::string& entry, bool for_gpu = false) {
   CompileOptions options;
   options.verify = true;
+  options.gpu_kernels = for_gpu;
   auto compiled = Compile(Parsed(kSum + entry), options);
   EXPECT_TRUE(compiled.has_value());
   return compiled ? *compiled : Compilation();
@@ -173,11 +174,14 @@ ENTRY e { x = (f32[64], s32[]) parameter(0)
 TEST(Fusion, KernelsStaySmall) {
   std::string text = "ENTRY e { v0 = f32[8] parameter(0)\n";
   for (int k = 1; k <= 1000; ++k) text += fmt::format("v{} = f32[8] cosine(v{})\n", k, k - 1);
-  const auto compiled = Compiled(text + "ROOT r = f32[8] negate(v1000) }");
+  text += "ROOT r = f32[8] negate(v1000) }";
+  const auto compiled = Compiled(text);
   EXPECT_EQ(compiled.kernels.size(), 6u);
   for (const hlo::Computation& c : compiled.module->computations()) {
     EXPECT_LE(c.instruction_count, 210u);
   }
+  // On a GPU a launch costs more than code: the rounds of Threefry are one kernel.
+  EXPECT_EQ(Compiled(text, true).kernels.size(), 2u);
 }
 
 // Stages of Runge and Kutta's method, over two parts of so many elements.

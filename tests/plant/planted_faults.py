@@ -120,7 +120,7 @@ def unpacked(folder, scratch):
     """The folder, or what an archive of dumps holds."""
     if not os.path.isfile(folder):
         return folder
-    inside = f'{scratch}/unpacked'
+    inside = f'{scratch}/{os.path.basename(folder)}.unpacked'
     with tarfile.open(folder) as archive:
         archive.extractall(inside, filter='data')
     return inside

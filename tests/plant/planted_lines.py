@@ -5,7 +5,8 @@
                                     [--without TEXT] [--deadline S] [--clean] [--least SHARE] [-v]
 
 FOLDER holds dumps at any depth, as in planted_faults.py, or is an archive of them (.tar.xz); dumps
-with TEXT in their names are left out. N faults are planted one at a time, in equal shares of the kinds, at most 12 in one kernel, into kernels of 40 instructions or more. A fault that leaves every bit of the results, or that ends the run, is
+with TEXT in their names are left out. loops.tar.xz has products whose depth is a loop (XLA 0.12.0 of dots of 256 to 416 along the
+depth, without a device), which few others have. N faults are planted one at a time, in equal shares of the kinds, at most 12 in one kernel, into kernels of 40 instructions or more. A fault that leaves every bit of the results, or that ends the run, is
 replaced by another of its kind. Kernels are in one of two halves, by a hash of their dump and name; --half takes one of them: the
 second is only counted, so that what is made better by looking at the first can be held to it.
 
@@ -29,6 +30,7 @@ import planted_faults as base  # noqa: E402
 FIRST = 5          # lines that count as named
 PER_KERNEL = 12
 LEAST_LINES = 40
+VARIANTS = 4        # of a line that are tried: several numbers of turns
 IMMEDIATE = re.compile(r'(,\s*)(-?\d+)(;)')
 
 
@@ -79,24 +81,34 @@ def barrier(lines, at, rng):
 GUARDS = {}  # of the kernel that was asked for last
 
 
+def setter_of(lines, predicate, first, last):
+    """The line in [first, last] that sets a predicate last."""
+    return next((n for n in range(last, first - 1, -1) if re.match(rf'\s*setp\.[\w.]+\s+{re.escape(predicate)}\b', lines[n])), None)
+
+
 def loop_guards(lines):
-    """Of each branch back, the line that last set its guard."""
+    """The lines that set what a branch back to a loop's begin, or one out of it, depends on: (first, last) line of the loop."""
     key = tuple(lines)
     if key in GUARDS:
         return GUARDS[key]
-    labels, guards = {}, {}
+    labels, loops, guards = {}, [], {}
     GUARDS.clear()
     GUARDS[key] = guards
+    branches = [(n, *m.groups()) for n, line in enumerate(lines)
+                if (m := re.match(r'\s*(?:@!?(%\w+)\s+)?bra(?:\.uni)?\s+([$\w]+);', line))]
     for number, line in enumerate(lines):
         if label := re.match(r'\s*([$\w]+):', line):
             labels[label[1]] = number
-        branch = re.match(r'\s*@!?(%\w+)\s+bra(?:\.uni)?\s+([$\w]+);', line)
-        if not branch or branch[2] not in labels:
-            continue
-        for before in range(number - 1, labels[branch[2]], -1):
-            if re.match(rf'\s*setp\.[\w.]+\s+{re.escape(branch[1])}\b', lines[before]):
-                guards[before] = (labels[branch[2]], number)
-                break
+    for number, _, label in branches:
+        if label in labels and labels[label] < number:
+            loops.append((labels[label], number))
+    for first, last in loops:
+        for number, predicate, label in branches:
+            leaves = label in labels and not first < labels[label] <= last
+            if predicate and first <= number <= last and leaves:
+                guard = setter_of(lines, predicate, first, number - 1)
+                if guard is not None:
+                    guards.setdefault(guard, (first, last))
     return guards
 
 
@@ -106,10 +118,21 @@ def bound(lines, at, rng):
     return with_immediate(lines[at], lambda v: (v - 1, v + 1, v - 8, v // 2) if v > 8 else (v + 1, v - 1), rng)
 
 
+def step_of(lines, first, last, register):
+    """What a loop adds to a register in each turn; none: it is not a number."""
+    found = [m for line in lines[first:last + 1]
+             if (m := re.match(rf'\s*add\.[su]\d\d\s+{re.escape(register)},\s*%\w+,\s*(-?\d+);', line))]
+    return abs(int(found[0][1])) if len(found) == 1 else None
+
+
 def trip_count(lines, at, rng):
-    if not re.match(r'\s*setp\.', lines[at]) or at not in loop_guards(lines):
+    """Some turns more or fewer: a counter that is compared for being equal has to meet the number."""
+    guards = loop_guards(lines) if re.match(r'\s*setp\.', lines[at]) else {}
+    compared = re.match(r'\s*setp\.\w+\.\w+\s+%\w+,\s*(%\w+),', lines[at])
+    if at not in guards or not compared:
         return None
-    return with_immediate(lines[at], lambda v: (v // 2, v - 1, v + 1, v - 128, v - 16), rng)
+    step = step_of(lines, *guards[at], compared[1]) or 1
+    return with_immediate(lines[at], lambda v: [w for w in (v - step, v + step, v - 2 * step, v // 2 // step * step) if w > 0 or v <= 0], rng)
 
 
 def fragment(lines, at, rng):
@@ -172,7 +195,7 @@ def sites(dumps):
             for kind in OPTIONS.kinds:
                 for number in numbers:
                     if KINDS[kind](body, number, random.Random(0)) is not None:
-                        found[kind][dump.name, path, kernel].append(number)
+                        found[kind][dump.name, path, kernel] += [number] * VARIANTS
     return found
 
 

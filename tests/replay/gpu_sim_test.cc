@@ -627,6 +627,51 @@ ENTRY e {{
   }
 }
 
+// Integers are combined by atomic operations: the same bits in any order of the blocks.
+TEST(GpuSim, ScattersOfIntegersAreExactInAnyOrder) {
+  for (const char* const type : {"s32", "u32", "s64", "u64", "s16"}) {
+    for (const char* const opcode : {"add", "and", "or", "xor", "maximum", "minimum", "multiply"}) {
+      for (const bool is_short : {false, true}) {
+        const std::string text = fmt::format(
+            R"(HloModule scattered
+f {{
+  a = {0}[] parameter(0)
+  b = {0}[] parameter(1)
+  ROOT r = {0}[] {1}(b, a)
+}}
+ENTRY e {{
+  array = {0}[20,40] parameter(0)
+  updates = {0}[{2}] parameter(1)
+  i = s32[700,1] iota(), iota_dimension=0
+  m = s32[] constant(13)
+  ms = s32[700,1] broadcast(m), dimensions={{}}
+  k = s32[700,1] multiply(i, ms)
+  n = s32[] constant(23)
+  ns = s32[700,1] broadcast(n), dimensions={{}}
+  j = s32[700,1] remainder(k, ns)
+  ROOT r = {0}[20,40] scatter(array, j, updates), {3}, scatter_dims_to_operand_dims={{0}},
+    index_vector_dim=1, to_apply=f
+}}
+)",
+            type, opcode, is_short ? "700,40" : "700,3,40",
+            is_short ? "update_window_dims={1}, inserted_window_dims={0}"
+                     : "update_window_dims={1,2}, inserted_window_dims={}");
+        InputOptions how;
+        how.seed = 3;
+        const auto made = MakeInputs(*hlo::Parsed(text), how);
+        ASSERT_TRUE(made.has_value());
+        const std::vector<Literal>& inputs = made->literals;
+        const Ran own = RunOn("gpu-sim", text, inputs, 5),
+                  meant = RunOn("interpreter", text, inputs);
+        ASSERT_EQ(own.results.size(), 1u) << text;
+        EXPECT_TRUE(std::ranges::equal(own.results[0].bytes(), meant.results[0].bytes())) << text;
+        EXPECT_TRUE(own.findings.empty()) << text;
+        EXPECT_TRUE(own.fallbacks.empty()) << text;
+      }
+    }
+  }
+}
+
 TEST(GpuSim, WindowsChooseAndAddInTheirOrder) {
   for (const char* const window :
        {"size=1x2x2x1 stride=1x2x2x1", "size=1x3x3x1 stride=1x2x2x1 pad=0_0x1_1x1_1x0_0",

@@ -1,8 +1,9 @@
 // Convolutions on a GPU as products of matrices: rows are places of the result, columns its
 // features, the depth are the window's places and the input's features. A place outside the input
-// is a zero.
-#include <algorithm>
+// is a zero, or left out.
+#include <optional>
 
+#include "core/codegen/dot/gpu_lanes.h"
 #include "core/codegen/dot/gpu_tiles.h"
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/hlo/dimension_numbers.h"
@@ -15,6 +16,9 @@ using llvm::Value;
 namespace {
 
 constexpr int64_t kMinRows = 32, kMinColumns = 8, kMinDepth = 8;  // that tiles are worth
+constexpr int64_t kMinTileProducts = 1 << 19;                     // likewise
+// Results that give enough threads several each.
+constexpr int64_t kManyResults = 2 * kEnoughThreads;
 
 class GpuConvolution {
  public:
@@ -38,14 +42,23 @@ class GpuConvolution {
     for (const int64_t d : dims_.kernel_spatial) what_.depth *= weights_[At(d)];
   }
 
-  bool IsWorthTiles() const {
-    return what_.rows >= kMinRows && what_.columns >= kMinColumns && what_.depth >= kMinDepth &&
-           window_.size() == dims_.kernel_spatial.size();
+  // In tiles or, where they are few or narrow, by lanes; none where a thread has several results.
+  std::optional<EmittedKernel> Emit(llvm::Module& module, const std::string& name) {
+    const int64_t results = what_.turns * what_.rows * what_.columns;
+    if (what_.rows >= kMinRows && what_.columns >= kMinColumns && what_.depth >= kMinDepth &&
+        results * what_.depth >= kMinTileProducts) {
+      GpuTiles tiles(module, kernel_, root_, name, what_.turns, what_.rows, what_.columns);
+      return Emit(tiles, name);
+    }
+    if (results >= kManyResults) return std::nullopt;
+    GpuLanes lanes(module, kernel_, root_, name, results, what_.depth);
+    return Emit(lanes, name);
   }
 
-  EmittedKernel Emit(llvm::Module& module, const std::string& name) {
-    GpuTiles tiles(module, kernel_, root_, name, what_.turns, what_.rows, what_.columns);
-    b_ = &tiles.function().builder();
+ private:
+  template <typename Sums>
+  EmittedKernel Emit(Sums& sums, const std::string& name) {
+    b_ = &sums.function().builder();
     const bool are_features_last = dims_.input_feature + 1 == static_cast<int64_t>(input_.size());
     what_.left.is_depth_fast = are_features_last;
     what_.left.place = [&](Value* turn, Value* row, Value* k) { return InputAt(turn, row, k); };
@@ -59,10 +72,9 @@ class GpuConvolution {
       at[At(dims_.output_feature)] = Feature(turn, column);
       return Offset(at, out_);
     };
-    return tiles.Emit(name, what_);
+    return sums.Emit(name, what_);
   }
 
- private:
   static size_t At(int64_t d) { return static_cast<size_t>(d); }
   Value* Int(int64_t value) { return b_->getInt64(static_cast<uint64_t>(value)); }
   std::span<const int64_t> Sizes(InstructionId id) const {
@@ -163,9 +175,8 @@ class GpuConvolution {
 
 EmittedKernel EmitGpuConvolution(llvm::Module& module, const Kernel& kernel,
                                  const std::string& name) {
-  GpuConvolution convolution(kernel);
-  if (!convolution.IsWorthTiles()) return EmitConvolution(module, kernel, name);
-  return convolution.Emit(module, name);
+  const auto emitted = GpuConvolution(kernel).Emit(module, name);
+  return emitted.has_value() ? *emitted : EmitConvolution(module, kernel, name);
 }
 
 }  // namespace hloscope::codegen

@@ -43,23 +43,6 @@ int64_t ParameterNumber(const Module& module, InstructionId id) {
              : -1;
 }
 
-// The operation that combines value `i` of `count` with its counterpart, if that is all there is.
-std::optional<Opcode> OnlyOperation(const Module& module, hlo::ComputationId applied, size_t i,
-                                    size_t count, ElementType type) {
-  InstructionId root = module[applied].root;
-  if (module[root].opcode == Opcode::kTuple) root = module.operands(root)[i];
-  root = Unconverted(module, root, type);
-  const Opcode opcode = module[root].opcode;
-  if (!hlo::CombinesInAnyGrouping(opcode, type) || module.operands(root).size() != 2) return {};
-  const auto number = [&](size_t operand) {
-    return ParameterNumber(module, Unconverted(module, module.operands(root)[operand], type));
-  };
-  const auto own = static_cast<int64_t>(i), other = static_cast<int64_t>(i + count);
-  const bool fits =
-      (number(0) == own && number(1) == other) || (number(0) == other && number(1) == own);
-  return fits ? std::optional(opcode) : std::nullopt;
-}
-
 // What leaves every number as it is.
 llvm::Constant* Identity(Builder& b, Opcode opcode, ElementType type) {
   llvm::Type* in_register = RegisterType(b, type);
@@ -111,6 +94,22 @@ Value* InLanes(Builder& b, Value* x, int width) {
 }
 
 }  // namespace
+
+std::optional<Opcode> OnlyOperation(const Module& module, hlo::ComputationId applied, size_t i,
+                                    size_t count, ElementType type) {
+  InstructionId root = module[applied].root;
+  if (module[root].opcode == Opcode::kTuple) root = module.operands(root)[i];
+  root = Unconverted(module, root, type);
+  const Opcode opcode = module[root].opcode;
+  if (!hlo::CombinesInAnyGrouping(opcode, type) || module.operands(root).size() != 2) return {};
+  const auto number = [&](size_t operand) {
+    return ParameterNumber(module, Unconverted(module, module.operands(root)[operand], type));
+  };
+  const auto own = static_cast<int64_t>(i), other = static_cast<int64_t>(i + count);
+  const bool fits =
+      (number(0) == own && number(1) == other) || (number(0) == other && number(1) == own);
+  return fits ? std::optional(opcode) : std::nullopt;
+}
 
 Reducers::Reducers(const Kernel& kernel) : module_(kernel.module), root_(kernel.roots[0]) {
   for (const InstructionId root : kernel.roots) {

@@ -12,6 +12,11 @@ namespace hloscope::codegen {
 // Values of all arrays that the reduces of a kernel reduce, in order, one per array.
 using Accumulators = std::vector<llvm::Value*>;
 
+// The operation that combines value `i` of `count` with its counterpart, in any grouping, if that
+// is all that the computation does.
+std::optional<hlo::Opcode> OnlyOperation(const hlo::Module& module, hlo::ComputationId applied,
+                                         size_t i, size_t count, hlo::ElementType type);
+
 class Reducers {
  public:
   explicit Reducers(const Kernel& kernel);

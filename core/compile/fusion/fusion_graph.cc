@@ -100,7 +100,7 @@ bool FusionGraph::HasManyParts(Position p) const {
   constexpr double kMaxSmall = kMaxUnrolled / 4;
   return module_[id(p)].opcode == Opcode::kConcatenate &&
          module_.operands(id(p)).size() > kMaxPartsInLoop &&
-         (for_gpu_ || module_.operands(id(p)).size() > kMaxOperands ||
+         (for_gpu_ || module_.operands(id(p)).size() > LimitsOf(for_gpu_).operands ||
           ElementCount(module_.shape(id(p))) > kMaxSmall);
 }
 
@@ -157,10 +157,10 @@ std::string FusionGraph::Obstacle(Position p, const std::vector<KernelReads>& ke
   const auto operands = module_.operands(id(p));
   for (const auto& [kernel, value] : kernels) {
     const Node& root = nodes_[kernel];
-    if (root.size + 1 > kMaxInKernel) {
+    if (root.size + 1 > LimitsOf(for_gpu_).instructions) {
       return fmt::format("{} has {}", module_.name(id(kernel)), Counted(root.size, "instruction"));
     }
-    if (root.operands + operands.size() > kMaxOperands + 1) {
+    if (root.operands + operands.size() > LimitsOf(for_gpu_).operands + 1) {
       return fmt::format("{} reads {}", module_.name(id(kernel)), Counted(root.operands, "value"));
     }
     if (!for_gpu_ && !root.work.FitsUnrolled(value) && HasManyParts(p)) {

@@ -8,10 +8,15 @@
 
 namespace hloscope::compile {
 
-// Limits of one kernel, so that its code stays small.
-inline constexpr size_t kMaxInKernel = 200;
-inline constexpr size_t kMaxOperands = 64;
-inline constexpr size_t kMaxResults = 16;
+// Limits of one kernel, so that its code stays small. On a GPU what lies between two kernels costs
+// a launch, and goes through memory.
+struct KernelLimits {
+  size_t instructions, operands, results;
+};
+inline constexpr KernelLimits kProcessorLimits = {200, 64, 16}, kGpuLimits = {1000, 64, 32};
+inline const KernelLimits& LimitsOf(bool for_gpu) {
+  return for_gpu ? kGpuLimits : kProcessorLimits;
+}
 
 // A kernel: what it yields, and what it computes on the way; both in program order. Constants that
 // are part of its code are not listed.

@@ -183,10 +183,11 @@ class Merger {
     return unit;
   }
 
-  static bool FitsLimits(const Unit& unit) {
+  bool FitsLimits(const Unit& unit) const {
     if (unit.work.must_unroll() && !unit.work.FitsUnrolled()) return false;
-    return unit.roots.size() + unit.members.size() <= kMaxInKernel &&
-           unit.inputs.size() <= kMaxOperands && unit.roots.size() <= kMaxResults;
+    const KernelLimits& limits = LimitsOf(for_gpu_);
+    return unit.roots.size() + unit.members.size() <= limits.instructions &&
+           unit.inputs.size() <= limits.operands && unit.roots.size() <= limits.results;
   }
 
   bool TryMerge(Position keep, Position gone, std::string reason) {
