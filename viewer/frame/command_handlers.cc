@@ -26,7 +26,8 @@ constexpr CommandHandler ShowKeys = Show<Popups::Kind::kKeys>,
                          ShowOpen = Show<Popups::Kind::kOpen>, ShowNote = Show<Popups::Kind::kNote>,
                          ShowCompare = Show<Popups::Kind::kCompare>,
                          ShowCompareProfile = Show<Popups::Kind::kCompareProfile>,
-                         ShowInputs = Show<Popups::Kind::kInputs>, OfView = nullptr;
+                         ShowInputs = Show<Popups::Kind::kInputs>,
+                         ShowRecompile = Show<Popups::Kind::kRecompile>, OfView = nullptr;
 void ShowBundle(Application& app, Command /*command*/) {
   app.popups().ShowBundle(BundlePopup::DefaultPath(app.session()));
 }
