@@ -35,7 +35,9 @@ bool RecompilePopup::Draw(Frame& frame, const std::string& flags, bool entered) 
       std::ranges::find(platforms_, choice_.platform, &debug::DumpingCompiler::name);
   const bool needs_target = chosen->has_targets && choice_.target.empty();
   ImGui::BeginDisabled(needs_target);
+  ImGui::PushStyleColor(ImGuiCol_Button, frame.theme[Color::kCanvas]);
   const bool pressed = ImGui::Button("Recompile");
+  ImGui::PopStyleColor();
   ImGui::EndDisabled();
   Help(needs_target ? "select a device first"
                     : "compile in a child process; the result opens as the second dump\nEnter");
