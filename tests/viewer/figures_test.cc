@@ -122,7 +122,10 @@ class FiguresOfPanels : public FiguresTest {
     ASSERT_TRUE(DrawUntil([&] { return home.ready(); }));
     const nlohmann::json& last = info["stages"].back();
     EXPECT_EQ(home->instructions, last["instructions"]);
-    EXPECT_EQ(home->instructions_before, info["stages"][0]["instructions"]);
+    // One stage alone is not what another was made of.
+    if (info["stages"].size() > 1) {
+      EXPECT_EQ(home->instructions_before, info["stages"][0]["instructions"]);
+    }
     EXPECT_EQ(home->fusions, last["fusions"]);
     const auto known = [&](const char* key) {
       return info[key].is_null() ? -1 : info[key].get<int64_t>();
