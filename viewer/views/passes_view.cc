@@ -308,7 +308,7 @@ class PassesView : public View {
     ImGui::SameLine(0, 0);
     RightLabel(frame.theme, Color::kTextSecondary, std::to_string(stage + 1));
     ImGui::TableNextColumn();
-    DrawName(frame, row);
+    DrawName(frame, entry, stage);
     // The first has nothing before it to differ from.
     if (stage > 0) DrawCounts(frame, ShownChanges(context, module, stage));
     ImGui::TableSetColumnIndex(5);
@@ -337,9 +337,11 @@ class PassesView : public View {
     cell(kColumns + 2, static_cast<double>(gain.kernels), SignedCountText(gain.kernels));
   }
 
-  // The start of a pipeline is a heading, a point outside all pipelines stands out.
-  static void DrawName(Frame& frame, const dump::StageEntry& row) {
-    bool heading = row.pass == "pipeline-start";
+  // The start of a pipeline is a heading, unless a pass ran until then; a point outside all
+  // pipelines stands out.
+  static void DrawName(Frame& frame, const dump::ModuleEntry& entry, int32_t stage) {
+    const dump::StageEntry& row = entry.stages[static_cast<size_t>(stage)];
+    const bool heading = row.pass == "pipeline-start" && !IsMadeByPass(entry, stage);
     Color color = heading            ? Color::kTextSecondary
                   : row.pass.empty() ? Color::kAccent
                                      : Color::kText;
@@ -348,7 +350,7 @@ class PassesView : public View {
       FittedLabel(heading ? "▸ " + row.pipeline : row.name);
     } else {
       ImGui::Indent(14 * frame.scale);
-      FittedLabel(row.pass);
+      FittedLabel(PassName(entry, stage));
       ImGui::Unindent(14 * frame.scale);
     }
     ImGui::PopStyleColor();
