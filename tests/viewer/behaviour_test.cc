@@ -88,6 +88,26 @@ TEST_F(ViewerTest, TextLineSelectsItsInstruction) {
   EXPECT_EQ(app().dock().focused_view(), "text");
 }
 
+TEST_F(ViewerTest, EscapeClosesOneThing) {
+  Start({Sample("attention_block_h100")});
+  const Selection selected = Selection::OfStage(0, 1);
+  session().navigation.Select(selected);
+  session().messages.Post(Severity::kNote, "a message");
+  Press("Ctrl+P");
+  Press("Escape");
+  EXPECT_EQ(app().popups().kind(), Popups::Kind::kNone);
+  EXPECT_EQ(session().messages.all().size(), 1u);
+  Press("Escape");
+  EXPECT_TRUE(session().messages.all().empty());
+  EXPECT_EQ(session().navigation.selection(), selected);
+  // A list that dropped down.
+  Click("//##toolbar/##stages");
+  Press("Escape");
+  EXPECT_EQ(session().navigation.selection(), selected);
+  Press("Escape");
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kNothing);
+}
+
 TEST_F(ViewerTest, ViewChangesAreUndone) {
   Start({Sample(kPasses)});
   Press("Ctrl+2");

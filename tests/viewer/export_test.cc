@@ -135,6 +135,8 @@ constexpr ExportCase kCases[] = {
      "bar.sync 0"},
     {"memory", "memory", kGpu, kFusion, "point,instruction,live_bytes", "gemm_fusion_dot.3"},
     {"buffers", "memory", kGpu, kFusion, "bytes,instruction,shape", "qkv.1"},
+    {"what-if", "memory", kGpu, kFusion, "instruction,bytes,change,peak_bytes,why_not",
+     "it is not an argument"},
     {"divergence", "divergence", "mlp_train_step", "", "instruction,verdict", ""},
     {"values", "divergence", "mlp_train_step", "", "index,", ""},
     {"pinned", "divergence", "mlp_train_step", "", "instruction,computation,module", "interpreter"},

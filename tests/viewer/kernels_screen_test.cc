@@ -12,6 +12,7 @@
 
 #include "tests/hlo/parsed.h"
 #include "tests/viewer/viewer_fixture.h"
+#include "viewer/facts/kernel_facts.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/memory_plan.h"
 #include "viewer/facts/path_facts.h"
@@ -558,6 +559,57 @@ TEST_F(ViewerTest, DISABLED_FramesOfTenMillionEvents) {
   std::ranges::sort(frames);
   std::printf("frames %zu: median %.2f ms, p99 %.2f ms, max %.2f ms of CPU\n", frames.size(),
               frames[frames.size() / 2], frames[frames.size() * 99 / 100], frames.back());
+}
+
+// Identical fusions are compiled once: each has its own time, and the kernel that of all.
+TEST_F(ViewerTest, LaunchesOfOneKernelHaveTimesOfTheirOwn) {
+  const std::string path = Scratch("shared.trace.json");
+  std::string json =
+      R"({"traceEvents":[{"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:GPU:0"}})";
+  const auto add = [&](const char* name, int ts, int us) {
+    json += fmt::format(R"(,{{"ph":"X","pid":1,"tid":2,"ts":{},"dur":{},"name":"{}",)"
+                        R"("args":{{"hlo_module":"jit_gpt_train_step","hlo_op":"{}"}}}})",
+                        ts, us, name, name);
+  };
+  Start({Sample("gpt_train_step_h100")});
+  const Pending<dump::KernelTable>& kernels = session().data.Kernels(0);
+  ASSERT_TRUE(DrawUntil([&] { return kernels.ready(); }));
+  const auto shared = std::ranges::find_if(
+      kernels->kernels, [](const dump::Kernel& kernel) { return kernel.instructions.size() > 2; });
+  ASSERT_NE(shared, kernels->kernels.end());
+  const auto index = static_cast<int32_t>(shared - kernels->kernels.begin());
+  const std::string first = shared->instructions[0], second = shared->instructions[1],
+                    name = shared->name;
+  Stop();
+  add(first.c_str(), 100, 400);
+  add(second.c_str(), 600, 100);
+  add(second.c_str(), 800, 100);
+  std::ofstream(path) << json << "]}";
+  Start({Sample("gpt_train_step_h100"), path});
+  Press("Ctrl+5");
+  const auto expect = [&](const std::string& times) {
+    const Pending<dump::KernelTable>& table = session().data.Kernels(0);
+    ASSERT_TRUE(DrawUntil([&] {
+      return table.ready() && KernelSheetOf(session()) != nullptr &&
+             KernelSheetOf(session())->ready();
+    }));
+    Settle();
+    const std::string text =
+        KernelFactsText(session(), table->kernels[static_cast<size_t>(index)], index, nullptr);
+    EXPECT_TRUE(text.ends_with(times)) << text;
+  };
+  app().SelectWhenOpen("jit_gpt_train_step:" + first);
+  expect("1 × 400 µs");
+  app().SelectWhenOpen("jit_gpt_train_step:" + second);
+  expect("2 × 100 µs");
+  session().navigation.Select(Selection::OfKernel(0, index));
+  expect("3 × 200 µs in 2 instructions");
+  // Each row names the kernel.
+  for (const KernelRow& row : (*KernelSheetOf(session()))->rows) {
+    if (row.name == first || row.name == second) {
+      EXPECT_EQ(row.kernel, name) << row.name;
+    }
+  }
 }
 
 }  // namespace

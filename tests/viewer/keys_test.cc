@@ -297,6 +297,7 @@ Cases KeysTest::QuestionCases() {
           [this] { return On("divergence") && Has(HighlightedItems("verdict"), "no pass"); })},
       {kReduce, of("mlp_train_step",
                    [this] { return On("divergence") && Has(Messages(), "nothing to reduce"); })},
+      {kRecompile, of("mlp_train_step", [this] { return Shows(Popups::Kind::kRecompile); })},
       {kMakeBundle, of("mlp_train_step", [this] { return Shows(Popups::Kind::kBundle); })},
       {kAskMissing, of(gpu, [this] { return On("home"); })},
   };

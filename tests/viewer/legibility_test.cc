@@ -125,6 +125,14 @@ class LegibilityTest : public ViewerTest {
              std::max(all.right, area.seen.right), std::max(all.bottom, area.seen.bottom)};
     }
     if (nodes.empty()) return;
+    // A hull is behind its box: what is next to the box may be on it.
+    const std::vector<Box> all_nodes = nodes;
+    std::erase_if(nodes, [&](const Box& hull) {
+      return std::ranges::any_of(all_nodes, [&](const Box& box) {
+        return hull.top + 3 * scale < box.top && box.bottom + 3 * scale < hull.bottom &&
+               hull.left < box.left && box.right < hull.right && WidthOf(box) > WidthOf(hull) / 2;
+      });
+    });
     found.width = std::min(found.width, WidthOf(all) / WidthOf(pane.seen));
     found.height = std::min(found.height, HeightOf(all) / HeightOf(pane.seen));
     for (const DrawnText& text : texts) {
@@ -162,6 +170,7 @@ TEST_F(LegibilityTest, PicturesCanBeRead) {
       app().dock().SetScreen("graph");
       Settle();
       const Legibility found = Measure(size);
+      const bool has_list = app().dock().Find("modules")->width > 0;
       Stop();
       fmt::print(
           "{:<36} {:>4}x{}@{} {:>5.1f} {:>6} {:>4.0f}% {:>7} {:>5.0f}% {:>5.0f}% {:>7.0f}%\n", dump,
@@ -171,7 +180,9 @@ TEST_F(LegibilityTest, PicturesCanBeRead) {
       SCOPED_TRACE(fmt::format("{} {}x{}", dump, size.width, size.height));
       EXPECT_GE(found.smallest, 11);
       EXPECT_EQ(found.outside, 0);
-      EXPECT_GT(found.pictures, static_cast<float>(size.width) > 1500 * size.scale ? 0.6 : 0.4);
+      // With several modules their list is beside the pictures.
+      const bool is_wide = static_cast<float>(size.width) > 1500 * size.scale;
+      EXPECT_GT(found.pictures, !is_wide ? 0.4 : has_list ? 0.55 : 0.6);
     }
   }
 }

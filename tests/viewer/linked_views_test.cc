@@ -199,6 +199,7 @@ TEST_F(LinkedViewsTest, EveryViewIsCovered) {
       "curve",      // lab_test.cc
       "reducer",    // lab_test.cc; selects nothing
       "two-dumps",  // two_dumps_test.cc
+      "what-if",    // what_if_test.cc
       "thread",     // simulated_test.cc; selects nothing
   };
   for (const ViewRow& row : ViewRows())

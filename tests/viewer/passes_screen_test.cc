@@ -2,6 +2,8 @@
 // and what stands where there is no trace and no code.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "core/base/file.h"
 #include "core/hlo/text/text.h"
 #include "tests/viewer/reading_fixture.h"
@@ -34,6 +36,41 @@ TEST_F(PassesScreenTest, OpensOnTheLargestChangeUntilAStageIsChosen) {
   session().navigation.Select(Selection::OfStage(0, 1));
   Settle();
   EXPECT_EQ(ShownChangeStage(session()), 1);
+}
+
+// What changed until a nested pipeline began is the work of the pass that runs it, in every panel.
+TEST_F(PassesScreenTest, APassHasWhatItDidBeforeItsNestedPipeline) {
+  const std::string folder = Scratch("nested");
+  std::filesystem::create_directories(folder);
+  const auto write = [&](std::string_view stage, int sums) {
+    std::string text = "HloModule m\nENTRY e {\n  a0 = f32[4] parameter(0)\n";
+    for (int k = 1; k <= sums; ++k)
+      text += fmt::format("  {}a{} = f32[4] add(a{}, a{})\n", k == sums ? "ROOT " : "", k, k - 1,
+                          k - 1);
+    EXPECT_TRUE(
+        WriteFileAtomically(fmt::format("{}/module_0001.m.{}.txt", folder, stage), text + "}\n"));
+  };
+  write("before_optimizations", 1);
+  write("0001.spmd-partitioner.after_pipeline-start.before_flatten-call-graph", 1);
+  write("0002.spmd-partitioner.after_shardy-xla.before_spmd-partitioning", 2);
+  write("0003.spmd-cleanup.after_pipeline-start.before_dce", 9);
+  write("0004.spmd-cleanup.after_dce.before_tuple-simplifier", 8);
+  write("0005.spmd-partitioner.after_spmd-partitioning.before_control-dep-rewriter", 8);
+  write("cpu_after_optimizations", 8);
+  Start({folder});
+  Press("Ctrl+3");
+  Settle();
+  // Cut in its middle.
+  ExpectSeen("passes", "spmd-partitioning…d-cleanup)");
+  ExpectSeen("passes", "▸ spmd-partitioner");
+  session().navigation.Select(Selection::OfStage(0, 3));
+  ASSERT_TRUE(DrawUntil([this] { return ShownChanges(session(), 0, 3).ready(); }));
+  EXPECT_EQ(ShownChanges(session(), 0, 3)->counts.added, 7);
+  Settle();
+  ExpectSeen("selection", "after spmd-partitioning (up to");
+  session().navigation.Select(Selection::OfStage(0, 1));
+  Settle();
+  ExpectSeen("selection", "start of pipeline spmd-partitioner");
 }
 
 TEST_F(PassesScreenTest, MetadataAloneIsIgnoredOnDemand) {

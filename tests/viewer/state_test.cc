@@ -71,6 +71,38 @@ TEST_F(ViewerTest, WhatChangedIsToBeKept) {
   EXPECT_TRUE(app().unsaved());
 }
 
+TEST_F(ViewerTest, TheSecondDumpComesBack) {
+  const std::string state = Scratch("state"), second = Scratch("second");
+  std::filesystem::copy(Sample("mlp_train_step"), second, std::filesystem::copy_options::recursive);
+  Start({Sample("conv_net")}, state);
+  app().Save();
+  session().second.Open(second);
+  EXPECT_TRUE(app().unsaved());
+  Settle();
+  Press("Ctrl+5");
+  app().Save();
+  Stop();
+  Start({Sample("conv_net")}, state);
+  EXPECT_EQ(session().second.path(), second);
+  EXPECT_TRUE(session().second.dump().ready());
+  EXPECT_EQ(app().dock().screen(), "kernels") << "as it was left";
+  Stop();
+  // One on the command line is meant instead.
+  Start({Sample("conv_net"), Sample("attention_block")}, state);
+  EXPECT_EQ(session().second.path(), Sample("attention_block"));
+  Stop();
+  std::filesystem::remove_all(second);
+  Start({Sample("conv_net")}, state);
+  EXPECT_FALSE(session().second.is_open());
+  EXPECT_TRUE(Has(Messages(), "there is no " + second + " any more")) << Messages();
+  EXPECT_TRUE(session().document.dump().ready());
+  // Closed, it is forgotten.
+  app().Save();
+  Stop();
+  Start({Sample("conv_net")}, state);
+  EXPECT_EQ(Messages(), "");
+}
+
 TEST_F(ViewerTest, DamagedStateStartsAnew) {
   const std::string state = Scratch("state");
   Start({Sample("conv_net")}, state);

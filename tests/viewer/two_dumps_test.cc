@@ -1,9 +1,11 @@
 // Two dumps side by side: the figures of `compare A B`, and what the window does with the second.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
+#include "core/debug/run/platforms_here.h"
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/facts/comparison.h"
 #include "viewer/facts/pair_facts.h"
@@ -288,6 +290,61 @@ TEST_F(TwoDumpsTest, WhatCannotBeReadIsSaid) {
   Settle();
   ExpectSeen("two-dumps", "no dump in this path");
   EXPECT_TRUE(session().document.dump().ready());
+}
+
+// What our own compiler makes of the module, beside what XLA made of it.
+TEST_F(TwoDumpsTest, TheModuleIsCompiledAgain) {
+  Start({Sample("attention_block")}, Scratch("state"));
+  Press("Ctrl+Shift+L");
+  EXPECT_EQ(app().popups().kind(), Popups::Kind::kRecompile);
+  Press("Enter");
+  EXPECT_EQ(app().popups().kind(), Popups::Kind::kNone);
+  ASSERT_TRUE(DrawUntil([this] { return session().second.dump().ready(); })) << Messages();
+  EXPECT_TRUE(session().second.path().starts_with(Scratch("state") + "/compiled/"));
+  EXPECT_NE(Messages().find("compiled by cpu: " + session().second.path()), std::string::npos)
+      << Messages();
+  Settle();
+  const TwoDumps& dumps = Dumps();
+  ASSERT_EQ(dumps.pairs.size(), 1u);
+  EXPECT_TRUE(dumps.pairs[0].has_both());
+  ExpectModules(Sample("attention_block"), session().second.path(), dumps);
+  EXPECT_EQ(app().dock().screen(), "passes");
+  EXPECT_EQ(session().document.path(), Sample("attention_block"));
+}
+
+TEST_F(TwoDumpsTest, AnotherXlaCompilesWithAFlag) {
+  const std::vector<std::string> here = debug::PlatformsHere();
+  if (std::ranges::find(here, "xla-cpu") == here.end()) GTEST_SKIP() << "no plugin of XLA:CPU";
+  Start({Sample("attention_block")});
+  Press("Ctrl+Shift+L");
+  Type("--xla_disable_hlo_passes=fusion,cpu-instruction-fusion");
+  Click("//##recompile/xla-cpu");
+  Click("//##recompile/Recompile");
+  ASSERT_TRUE(DrawUntil([this] {
+    return session().second.dump().ready() || Messages().find("not compiled") != std::string::npos;
+  }));
+  EXPECT_NE(Messages().find("compiled by xla-cpu for this machine: "), std::string::npos)
+      << Messages();
+  const TwoDumps& dumps = Dumps();
+  ASSERT_EQ(dumps.pairs.size(), 1u);
+  EXPECT_TRUE(dumps.pairs[0].has_both());
+  ExpectModules(Sample("attention_block"), session().second.path(), dumps);
+}
+
+// A flag that the compiler does not read is refused, not left out.
+TEST_F(TwoDumpsTest, FlagsThatDoNothingAreRefused) {
+  for (const auto& [flags, text] : {std::pair("--xla_gpu_autotune_level=0",
+                                              "--xla_gpu_autotune_level has no effect on our own"),
+                                    std::pair("xla_a=1", "xla_a=1 is not a flag")}) {
+    Start({Sample("attention_block")});
+    Press("Ctrl+Shift+L");
+    Type(flags);
+    Press("Enter");
+    ASSERT_TRUE(DrawUntil([this] { return !session().messages.all().empty(); }));
+    EXPECT_NE(Messages().find(text), std::string::npos) << Messages();
+    EXPECT_FALSE(session().second.is_open());
+    Stop();
+  }
 }
 
 TEST_F(TwoDumpsTest, AThirdDumpIsNotOpened) {

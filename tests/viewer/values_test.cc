@@ -21,6 +21,7 @@
 #include "viewer/model/experiment.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/number_text.h"
+#include "viewer/model/value_grid.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -255,6 +256,62 @@ TEST_F(ValuesTest, ValuesOfAStageThatWasNotRunAreNotMadeUp) {
   ASSERT_TRUE(last.ready());
   const std::string text = HoverValues(session(), 0, 1, *last, Id("fuse9"));
   EXPECT_TRUE(Has(text, "this stage has not run")) << text;
+}
+
+TEST(ValueGridTest, FiveDigitsAndTheWorstElement) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Literal expected = Floats({-0.012345678F, 100, 1e-20F, 8, nan});
+  const Literal actual = Floats({-0.012345678F, 101, 3e-20F, 8, nan});
+  const ValueGrid grid(expected, actual);
+  EXPECT_EQ(grid.ShortText(ValueSide::kReference, 0), "-0.012346");
+  EXPECT_EQ(grid.ShortText(ValueSide::kReference, 4), "nan");
+  EXPECT_EQ(grid.ShortText(ValueSide::kError, 1), "1");
+  EXPECT_TRUE(grid.IsFinite(ValueSide::kReference, 0));
+  EXPECT_FALSE(grid.IsFinite(ValueSide::kReference, 4));
+  EXPECT_EQ(grid.FirstNonFinite(), 4);
+  // 3e-20 for 1e-20 is within the absolute tolerance, 101 for 100 beyond both.
+  const auto leaf = debug::CompareArrays(actual, expected, {});
+  ASSERT_TRUE(leaf.worst_mismatch.has_value());
+  EXPECT_EQ(CountElements(actual, expected, {}).worst_element, leaf.worst_mismatch->index[0]);
+  EXPECT_EQ(CountElements(expected, expected, {}).worst_element, -1);
+  const Literal whole = Literal::Of<int64_t>(Shape::Array(hlo::ElementType::kS64, {1}),
+                                             std::vector<int64_t>{-1234567890123456789});
+  EXPECT_EQ(ValueGrid(whole, {}).ShortText(ValueSide::kReference, 0), "-1234567890123456789");
+}
+
+// A NaN in the last row of a large array, which the table does not show at first.
+TEST_F(ValuesTest, ValuesLeadToTheFirstNanAndShowFiveDigits) {
+  Start({Write(R"(HloModule held
+ENTRY e {
+  i = f32[400,30] iota(), iota_dimension=0
+  j = f32[400,30] iota(), iota_dimension=1
+  third = f32[] constant(-3)
+  b = f32[400,30] broadcast(third), dimensions={}
+  q = f32[400,30] divide(i, b)
+  last = f32[] constant(399)
+  c = f32[400,30] broadcast(last), dimensions={}
+  d = f32[400,30] subtract(i, c)
+  r = f32[400,30] add(d, j)
+  k = f32[] constant(29)
+  l = f32[400,30] broadcast(k), dimensions={}
+  m = f32[400,30] subtract(r, l)
+  z = f32[400,30] divide(m, m)
+  ROOT s = f32[400,30] add(q, z)
+}
+)")});
+  RunOnInterpreter();
+  Select("s");
+  app().Run(Command::kValues);
+  Settle();
+  ASSERT_NE(session().experiment.captured(), nullptr);
+  app().dock().Focus("values");
+  Settle();
+  ExpectSeen("values", "0.66667");
+  ClickOn("values", "First NaN or infinity");
+  Settle();
+  ExpectSeen("values", "[399,29]: ");
+  ExpectSeen("values", "399");
+  ExpectSeen("values", "nan");
 }
 
 // --- Pins

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "viewer/graph/graph_legend.h"
 #include "viewer/lab/hover_values.h"
@@ -60,6 +61,7 @@ class ValuesView : public View {
     }
     DrawChoices(frame);
     ValueGrid& grid = grids_[static_cast<size_t>(leaf_)];
+    DrawWorst(frame, *pair, grid);
     if (!ImGui::BeginTabBar("##forms")) return;
     if (BeginTab("Table", "element values")) {
       DrawTable(frame, grid);
@@ -185,6 +187,7 @@ class ValuesView : public View {
     grids_.clear();
     leaf_ = 0;
     page_ = column_ = 0;
+    Unmark();
     for (size_t i = 0; i < pair.reference_leaves.size(); ++i) {
       std::optional<hlo::Literal> actual;
       const bool fits =
@@ -195,6 +198,11 @@ class ValuesView : public View {
       if (fits) actual = pair.actual_leaves[i];
       grids_.emplace_back(pair.reference_leaves[i], std::move(actual), pair.bounds);
     }
+  }
+
+  void Unmark() {
+    marked_ = wanted_row_ = -1;
+    has_looked_ = false;
   }
 
   void DrawChoices(Frame& frame) {
@@ -210,6 +218,7 @@ class ValuesView : public View {
       if (changed) {
         leaf_ = std::clamp(leaf_, 0, static_cast<int>(grids_.size()) - 1);
         page_ = column_ = 0;
+        Unmark();
       }
     }
     if (grid.has_actual()) {
@@ -233,6 +242,41 @@ class ValuesView : public View {
     }
   }
 
+  // Leads to the element that is furthest off; of one side alone to the first that is not finite.
+  void DrawWorst(Frame& frame, const CapturedPair& pair, const ValueGrid& grid) {
+    const auto leaf = static_cast<size_t>(leaf_);
+    const bool is_compared = grid.has_actual() && leaf < pair.counts.size();
+    if (ImGui::Button(is_compared ? "Worst element" : "First NaN or infinity")) {
+      marked_ = is_compared ? pair.counts[leaf].worst_element : grid.FirstNonFinite();
+      has_looked_ = true;
+      if (marked_ >= 0) GoTo(grid, marked_);
+    }
+    Help(is_compared ? "go to the element of the largest relative error"
+                     : "go to the first element that is NaN or infinite");
+    if (!has_looked_) return;
+    ImGui::SameLine();
+    if (marked_ < 0) {
+      return Label(frame.theme, Color::kTextSecondary,
+                   is_compared ? "no element differs" : "all elements are finite");
+    }
+    std::string text =
+        fmt::format("{}: {}", grid.IndexText(marked_), grid.Text(ValueSide::kReference, marked_));
+    if (is_compared) {
+      text +=
+          fmt::format(" on the reference, {} on the platform: {}",
+                      grid.Text(ValueSide::kActual, marked_), ToString(*grid.VerdictAt(marked_)));
+    }
+    FittedLabel(text);
+  }
+
+  // To its page and column; the table scrolls to its row as it is drawn.
+  void GoTo(const ValueGrid& grid, int64_t element) {
+    const int64_t row = element / grid.columns();
+    page_ = static_cast<int>(row / grid.rows());
+    column_ = static_cast<int>(element % grid.columns()) / kColumnsShown * kColumnsShown;
+    wanted_row_ = row % grid.rows();
+  }
+
   ValueSide side() const { return static_cast<ValueSide>(side_); }
 
   void DrawTable(Frame& frame, ValueGrid& grid) {
@@ -254,13 +298,21 @@ class ValuesView : public View {
     if (!ImGui::BeginTable("##values", columns + 1, kFlags)) return;
     ImGui::TableSetupScrollFreeze(1, 1);
     ImGui::TableSetupColumn("");
+    ImGui::PushFont(frame.mono, 14);
+    const float width = ImGui::CalcTextSize(grid.WidestText(side()).data()).x + 3 * MarkRadius();
+    ImGui::PopFont();
     for (int c = 0; c < columns; ++c) {
-      ImGui::TableSetupColumn(std::to_string(column_ + c).c_str());
+      ImGui::TableSetupColumn(std::to_string(column_ + c).c_str(), ImGuiTableColumnFlags_WidthFixed,
+                              width);
     }
     HeaderRow({});
     ImGui::PushFont(frame.mono, 14);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(std::min<int64_t>(grid.rows(), 500'000)));
+    if (const int64_t row = std::exchange(wanted_row_, -1); row >= 0) {
+      const float line = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
+      ImGui::SetScrollY(static_cast<float>(row) * line - ImGui::GetWindowHeight() / 2);
+    }
     while (clipper.Step()) {
       for (int r = clipper.DisplayStart; r < clipper.DisplayEnd; ++r)
         DrawRow(frame, grid, r, columns);
@@ -277,7 +329,11 @@ class ValuesView : public View {
       const int64_t at = grid.At(page_, row, column_ + c);
       const std::optional<Verdict> verdict = grid.VerdictAt(at);
       ImGui::TableNextColumn();
-      DrawElement(frame, verdict, TextOf(grid, side(), at));
+      if (at == marked_) {
+        ImGui::TableSetBgColor(ImGuiTableBgTarget_CellBg, frame.theme.With(Color::kAccent, 0.35F));
+      }
+      DrawElement(frame, verdict, TextOf(grid, side(), at),
+                  grid.IsFinite(side(), at) ? Color::kText : Color::kError);
       if (ImGui::IsItemHovered()) {
         std::string text = fmt::format("{}\nreference {}", grid.IndexText(at),
                                        grid.Text(ValueSide::kReference, at));
@@ -294,12 +350,15 @@ class ValuesView : public View {
   static std::string TextOf(const ValueGrid& grid, ValueSide side, int64_t at) {
     const bool is_distance = side == ValueSide::kUlp || side == ValueSide::kError;
     if (is_distance && grid.VerdictAt(at) == Verdict::kSameBits) return {};
-    return grid.Text(side, at);
+    return grid.ShortText(side, at);
   }
 
+  static float MarkRadius() { return ImGui::GetTextLineHeight() * 0.25F; }
+
   // The mark of its verdict before it, where there is something to see.
-  static void DrawElement(Frame& frame, std::optional<Verdict> verdict, const std::string& text) {
-    const float radius = ImGui::GetTextLineHeight() * 0.25F;
+  static void DrawElement(Frame& frame, std::optional<Verdict> verdict, const std::string& text,
+                          Color color) {
+    const float radius = MarkRadius();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     if (verdict && *verdict != Verdict::kSameBits) {
       DrawVerdictMark(*ImGui::GetWindowDrawList(),
@@ -307,7 +366,7 @@ class ValuesView : public View {
                       *verdict);
     }
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 3 * radius);
-    RightLabel(frame.theme, Color::kText, text);
+    RightLabel(frame.theme, color, text);
   }
 
   void DrawPicture(Frame& frame, ValueGrid& grid) {
@@ -373,6 +432,8 @@ class ValuesView : public View {
   const void* shown_ = nullptr;  // whose grids these are
   std::vector<ValueGrid> grids_;
   int leaf_ = 0, page_ = 0, column_ = 0, side_ = 0;
+  int64_t marked_ = -1, wanted_row_ = -1;  // the worst element, and its row while it is scrolled to
+  bool has_looked_ = false;                // for the worst element
 };
 
 }  // namespace

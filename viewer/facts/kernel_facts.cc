@@ -38,6 +38,28 @@ bool IsSelected(Context& context, const KernelSheet& sheet, const KernelRow& row
          target.instruction == of_row.instruction;
 }
 
+// "5 × 3.15 ms": of the launch that is selected, else of all that share the code.
+std::string TimesText(Context& context, int32_t kernel, const KernelRow& row) {
+  const KernelSheet& sheet = **KernelSheetOf(context);
+  int64_t count = row.count, total = row.total, launches = 1;
+  const bool is_one = sheet.stage == context.navigation.counterparts().final_stage &&
+                      std::ranges::count(context.navigation.counterparts().kernel_instructions,
+                                         row.instruction) > 0;
+  if (!is_one || context.navigation.selection().kind == SelectionKind::kKernel) {
+    count = total = launches = 0;
+    for (const KernelRow& each : sheet.rows) {
+      if (each.kernel_index != kernel || each.count == 0) continue;
+      count += each.count;
+      total += each.total;
+      ++launches;
+    }
+  }
+  if (count == 0 || row.sums.launches > 0) return {};
+  return fmt::format("{} × {}{}", count,
+                     TimeText(static_cast<double>(total) / static_cast<double>(count)),
+                     launches > 1 ? fmt::format(" in {}", Counted(launches, "instruction")) : "");
+}
+
 // By the registers that the assembler gave; -1: the device or the launch is not known.
 double MadeOccupancy(Context& context, const KernelRow& row, const debug::MachineCode& code) {
   const Pending<KernelSheet>* sheet = KernelSheetOf(context);
@@ -104,8 +126,7 @@ std::string KernelFactsText(Context& context, const dump::Kernel& kernel, int32_
       add(fmt::format("occupancy {}{:.0f} %", row->is_occupancy_bound ? "at most " : "",
                       100 * row->occupancy));
     }
-    if (row->count > 0 && row->sums.launches == 0)
-      add(fmt::format("{} × {}", row->count, TimeText(row->mean())));
+    if (const std::string times = TimesText(context, number, *row); !times.empty()) add(times);
   }
   return text.empty() ? std::string("launch dimensions unknown") : text;
 }

@@ -16,6 +16,7 @@
 #include "core/graph/overview.h"
 #include "core/hlo/analysis/summary.h"
 #include "core/hlo/string_pool.h"
+#include "viewer/facts/answers.h"
 #include "viewer/model/document.h"
 #include "viewer/model/second_dump.h"
 #include "viewer/model/task_cache.h"
@@ -160,8 +161,12 @@ std::vector<PassPairRow> PairStages(const dump::ModuleEntry& a, const dump::Modu
   std::vector<PassPairRow> rows;
   const auto add = [&](const StageKey& key, int32_t stage_a, int32_t stage_b) {
     const auto& [pipeline, pass, number] = key;
+    const dump::ModuleEntry& entry = stage_a < 0 ? b : a;
+    const int32_t stage = stage_a < 0 ? stage_b : stage_a;
+    // At the start of a nested pipeline: what the pass did that runs it.
+    const std::string made = IsMadeByPass(entry, stage) ? PassName(entry, stage) : pass;
     rows.push_back(
-        {.name = pipeline.empty() ? pass : pipeline + " / " + pass, .stages = {stage_a, stage_b}});
+        {.name = pipeline.empty() ? pass : pipeline + " / " + made, .stages = {stage_a, stage_b}});
   };
   int32_t next_b = 0;  // what the second alone has stands before the next that both have
   const auto add_until = [&](int32_t end) {

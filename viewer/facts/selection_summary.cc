@@ -311,12 +311,10 @@ std::vector<SummaryLine> SummarizeStage(Context& context) {
   const int32_t module = context.navigation.module(), stage = context.navigation.stage();
   if (module < 0 || stage < 0) return lines;
   const dump::DumpModel& dump = *context.document.dump();
-  const dump::StageEntry& entry =
-      dump.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
-  if (entry.pass == "pipeline-start") {
-    lines.push_back({.text = "start of pipeline " + entry.pipeline});
-  } else if (!entry.pass.empty()) {
-    lines.push_back({.text = "after " + entry.pass});
+  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
+  if (!entry.stages[static_cast<size_t>(stage)].pass.empty()) {
+    const std::string name = PassName(entry, stage);
+    lines.push_back({.text = IsMadeByPass(entry, stage) ? "after " + name : name});
   }
   const Pending<hlo::Module>& read = context.data.Module(module, stage);
   if (read.ready()) {

@@ -204,6 +204,8 @@ void Application::RunKeys() {
     return;
   }
   for (const auto& [command, is_text] : pressed) {
+    // Escape closed a list or left a field.
+    if (command == Command::kDeselect && (had_list_ || ImGui::GetIO().WantTextInput)) continue;
     if (IsForKeys(RowOf(command), is_text)) Run(command);
   }
 }
@@ -250,6 +252,7 @@ void Application::TryAnswer() {
 // One frame of ImGui, shown or not.
 void Application::Pass() {
   feed_.Feed(*contexts_->imgui);
+  had_list_ = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
   ImGui::NewFrame();
   ++frames_;
   RunKeys();

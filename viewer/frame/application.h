@@ -126,6 +126,7 @@ class Application {
   Exporter exporter_;
   const int echoes_;
   bool quit_ = false, was_focused_ = true;
+  bool had_list_ = false;          // one that dropped down was open as the frame began
   std::optional<Question> asked_;  // until its answer is known
   std::string title_path_;         // that the title of the window names
   // Whether anything changes by itself.

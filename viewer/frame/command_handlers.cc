@@ -26,7 +26,8 @@ constexpr CommandHandler ShowKeys = Show<Popups::Kind::kKeys>,
                          ShowOpen = Show<Popups::Kind::kOpen>, ShowNote = Show<Popups::Kind::kNote>,
                          ShowCompare = Show<Popups::Kind::kCompare>,
                          ShowCompareProfile = Show<Popups::Kind::kCompareProfile>,
-                         ShowInputs = Show<Popups::Kind::kInputs>, OfView = nullptr;
+                         ShowInputs = Show<Popups::Kind::kInputs>,
+                         ShowRecompile = Show<Popups::Kind::kRecompile>, OfView = nullptr;
 void ShowBundle(Application& app, Command /*command*/) {
   app.popups().ShowBundle(BundlePopup::DefaultPath(app.session()));
 }
@@ -91,9 +92,11 @@ void PinValues(Application& app, Command command) {
 
 void Back(Application& app, Command /*command*/) { app.session().navigation.Back(); }
 void Forward(Application& app, Command /*command*/) { app.session().navigation.Forward(); }
+// One thing at a time: messages lie over what is selected.
 void Deselect(Application& app, Command /*command*/) {
-  app.session().navigation.Select({});
-  app.session().messages.Clear();
+  Session& session = app.session();
+  if (!session.messages.all().empty()) return session.messages.Clear();
+  session.navigation.Select({});
 }
 
 // To the stage before or after; with `to_change` to the nearest pass that touched the selection.

@@ -63,6 +63,8 @@ void Popups::Draw(Frame& frame, const Actions& actions) {
       return DrawCompareProfile(frame, actions);
     case Kind::kBundle:
       return DrawBundle(frame);
+    case Kind::kRecompile:
+      return DrawRecompile(frame);
   }
 }
 
@@ -278,6 +280,15 @@ void Popups::DrawBundle(Frame& frame) {
     Title(frame, "Create a bundle");
     const bool entered = Field("path of the bundle (.hlob)");
     bundle_.Draw(frame, text_, entered);
+  }
+  End();
+}
+
+void Popups::DrawRecompile(Frame& frame) {
+  if (Begin(frame, "##recompile", 760, 260)) {
+    Title(frame, "Recompile with …");
+    const bool entered = Field("flags of XLA (optional), as --xla_name=value");
+    if (recompile_.Draw(frame, text_, entered)) Close();
   }
   End();
 }

@@ -9,6 +9,7 @@
 
 #include "viewer/facts/comparison.h"
 #include "viewer/frame/bundle_popup.h"
+#include "viewer/frame/recompile_popup.h"
 #include "viewer/model/search_index.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/widgets/view.h"
@@ -28,7 +29,8 @@ class Popups {
     kCompareProfile,
     kInputs,
     kExport,
-    kBundle
+    kBundle,
+    kRecompile
   };
   void Show(Kind kind);
   // Where the content of a view goes: a path that the user may change.
@@ -73,6 +75,7 @@ class Popups {
   void DrawCompare(Frame& frame, const Actions& actions);
   void DrawExport(Frame& frame, const Actions& actions);
   void DrawBundle(Frame& frame);
+  void DrawRecompile(Frame& frame);
   bool Field(const char* hint);
   bool PathField(const char* hint);
   bool Begin(Frame& frame, const char* name, float width, float height);
@@ -86,6 +89,7 @@ class Popups {
   std::string listed_, refusal_;      // what `entries_` are of; why the path was refused
   std::vector<std::string> entries_;  // of the folder of the path
   BundlePopup bundle_;
+  RecompilePopup recompile_;
   std::string searched_;  // asked for last
   std::string shown_;     // what `hits_` are of
   uint64_t searched_generation_ = 0, search_task_ = 0;

@@ -14,11 +14,16 @@ namespace {
 
 constexpr int kMaxRecent = 12;
 
-// Puts it in front, once.
-void Remember(const std::string& path, std::vector<std::string>& recent) {
+// Valid in whatever folder the next start is.
+std::string FullPath(const std::string& path) {
   std::error_code error;
   std::string full = std::filesystem::absolute(path, error).string();
-  if (error) full = path;
+  return error ? path : full;
+}
+
+// Puts it in front, once.
+void Remember(const std::string& path, std::vector<std::string>& recent) {
+  std::string full = FullPath(path);
   std::erase(recent, full);
   recent.insert(recent.begin(), full);
   if (recent.size() > kMaxRecent) recent.resize(kMaxRecent);
@@ -64,9 +69,9 @@ void SessionStore::Opened() {
   Remember(session_.document.path(), session_.recent);
   if (state_.keeps()) SayNotKept(SaveSettings());
   ShowVerdict();
-  const bool is_chosen = dock_.is_chosen();
+  // Two dumps on the command line are shown side by side; what was saved has its own screen.
+  if (session_.second.is_open() && !dock_.is_chosen()) session_.requests.Show("two-dumps");
   Restore();
-  if (session_.second.is_open() && !is_chosen) session_.requests.Show("two-dumps");
   TrySelect();
   if (!wanted_view_.empty()) session_.requests.Show(std::exchange(wanted_view_, {}));
 }
@@ -130,6 +135,14 @@ void SessionStore::Restore() {
   session_.RestoreBookmarks(std::move(kept->bookmarks));
   if (!dock_.is_chosen()) dock_.SetScreen(kept->screen);
   if (wanted_selection_.empty()) wanted_selection_ = kept->selection;
+  if (!session_.second.is_open() && !kept->second.empty()) RestoreSecond(kept->second);
+}
+
+void SessionStore::RestoreSecond(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return session_.second.Open(path);
+  session_.messages.Post(Severity::kWarning, "second dump not opened: there is no " + path +
+                                                 " any more; Ctrl+D chooses another");
 }
 
 void SessionStore::SayProblems() {
@@ -160,6 +173,7 @@ Status SessionStore::SaveSession() {
   if (now.stage >= 0 && now.module >= 0 && now.instruction.valid())
     module = session_.data.Module(now.module, now.stage).value.get();
   kept.selection = selecting_.empty() ? SelectionText(*dump, now, module) : selecting_;
+  if (session_.second.is_open()) kept.second = FullPath(session_.second.path());
   session_.NameBookmarksNow();
   kept.bookmarks = session_.bookmarks;
   return state_.WriteSession(session_.document.path(), kept);
@@ -174,7 +188,8 @@ void SessionStore::Save() {
   if (status) status = state_.WriteLayout({layout, size});
   saved_ = {.views = history_.Capture(),
             .selection_version = session_.navigation.version(),
-            .bookmarks = session_.bookmarks};
+            .bookmarks = session_.bookmarks,
+            .second = session_.second.path()};
   SayNotKept(status);
 }
 
@@ -189,7 +204,8 @@ void SessionStore::SayNotKept(const Status& status) {
 bool SessionStore::unsaved() const {
   return state_.keeps() &&
          (session_.navigation.version() != saved_.selection_version ||
-          session_.bookmarks != saved_.bookmarks || !history_.Capture().IsKeptAs(saved_.views));
+          session_.bookmarks != saved_.bookmarks || session_.second.path() != saved_.second ||
+          !history_.Capture().IsKeptAs(saved_.views));
 }
 
 }  // namespace hloscope::viewer

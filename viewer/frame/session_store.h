@@ -53,10 +53,12 @@ class SessionStore {
     ViewState views;
     uint64_t selection_version = 0;
     std::vector<Bookmark> bookmarks;
+    std::string second;
   };
   void Opened();
   void ShowVerdict();
   void Restore();
+  void RestoreSecond(const std::string& path);
   void TrySelect();
   void RefuseSelection();
   Status SaveSettings() const;

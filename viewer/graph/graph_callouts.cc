@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "viewer/graph/graph_painter.h"
@@ -70,21 +71,41 @@ void GraphPainter::PaintCallout(uint32_t index, const std::string& whole) {
   if (b.x < low.x || a.x > high.x || b.y < low.y || a.y > high.y) return;
   const std::string text =
       graph::Elide(whole, static_cast<size_t>(std::max(6.0f, (high.x - low.x) / character - 4)));
-  const float width = static_cast<float>(graph::Columns(text)) * character;
-  const float gap = 5 * frame_.scale, line = font + 4;
-  const auto fit = [&](ImVec2 at) {
-    return ImVec2(std::clamp(at.x, low.x + 4, std::max(low.x + 4, high.x - width - 4)),
-                  std::clamp(at.y, low.y + 2, std::max(low.y + 2, high.y - line)));
+  PaintTagNear(text, a, b, font, frame_.theme[Color::kAccent], false);
+}
+
+// Where it covers no box and no other text, as near as there is such a place; far from its box with
+// a line to it. Elsewhere it would hide what it stands on, and is left out.
+void GraphPainter::PaintTagNear(const std::string& text, ImVec2 a, ImVec2 b, float font,
+                                uint32_t color, bool is_above) {
+  const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
+  const ImVec2 low = list_.GetClipRectMin(), high = list_.GetClipRectMax();
+  const float near = 5 * frame_.scale, far = 20 * near, line = font + 4;
+  const auto is_free = [&](ImVec2 at) {
+    const graph::Area area{at.x - 3, at.y - 1, at.x + width + 3, at.y + font + 3};
+    return at.x >= low.x + 3 && at.x + width + 3 <= high.x && at.y >= low.y + 2 &&
+           at.y + line <= high.y && !CoversBox(area, graph::NodeId()) &&
+           std::ranges::none_of(tags_, [&](const graph::Area& tag) { return tag.Meets(area); });
   };
-  // Below, above, or next to it: the first of them that covers no other box.
-  const ImVec2 places[] = {fit({a.x, b.y + gap}), fit({a.x, a.y - line - gap}),
-                           fit({b.x + gap, (a.y + b.y - line) / 2}),
-                           fit({a.x - width - gap, (a.y + b.y - line) / 2})};
-  const auto free = std::ranges::find_if(places, [&](ImVec2 at) {
-    return !CoversBox({at.x, at.y, at.x + width, at.y + font}, graph::NodeId());
-  });
-  PaintTagIfFree(text, free == std::end(places) ? places[0] : *free, font,
-                 frame_.theme[Color::kAccent]);
+  for (float gap = near; gap <= far; gap += near) {
+    const float below = b.y + gap, above = a.y - line - gap, middle = (a.y + b.y - line) / 2;
+    const float left = std::clamp(a.x, low.x + 4, std::max(low.x + 4, high.x - width - 4));
+    std::array<ImVec2, 6> places = {{{left, below},
+                                     {left, above},
+                                     {b.x + gap, middle},
+                                     {a.x - width - gap, middle},
+                                     {b.x - width, below},
+                                     {b.x - width, above}}};
+    if (is_above) std::ranges::reverse(places);
+    const auto at = std::ranges::find_if(places, is_free);
+    if (at == places.end()) continue;
+    if (gap > 3 * near) {
+      list_.AddLine({std::clamp(at->x + width / 2, a.x, b.x), std::clamp(at->y, a.y, b.y)},
+                    {at->x + width / 2, at->y < a.y ? at->y + line : at->y}, color);
+    }
+    PaintTagIfFree(text, *at, font, color);
+    return;
+  }
 }
 
 // True where an area of the screen overlaps any closed box but one.
@@ -136,19 +157,8 @@ void GraphPainter::PaintTransfer(uint32_t index) {
   }
   if (text.empty()) return;
   const float font = std::round(std::max(kNameFont * frame_.scale, 11 * zoom_));
-  // Above the box, where its right end is, as labels of jumps begin at the left; else beside it.
   const ImVec2 low = ToScreen(box.x, box.y), high = ToScreen(box.x + box.width, box.y + box.height);
-  const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
-  const float gap = 4 * frame_.scale, middle = (low.y + high.y - font) / 2;
-  const ImVec2 places[] = {{high.x - width, low.y - font - gap},
-                           {high.x + gap, middle},
-                           {low.x - width - gap, middle},
-                           {high.x - width, high.y + gap}};
-  const auto free = std::ranges::find_if(places, [&](ImVec2 at) {
-    return !CoversBox({at.x - 3, at.y - 1, at.x + width + 3, at.y + font + 3}, graph::NodeId());
-  });
-  PaintTagIfFree(text, free == std::end(places) ? places[0] : *free, font,
-                 frame_.theme[Color::kDeviceFallback]);
+  PaintTagNear(text, low, high, font, frame_.theme[Color::kDeviceFallback], true);
 }
 
 }  // namespace hloscope::viewer

@@ -401,14 +401,15 @@ void GraphPainter::PaintChips(uint32_t index) {
   const Box& box = scene_.picture->boxes[index];
   const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
   auto at = arriving_->find(box.node.index);
-  if (at != arriving_->end()) PaintChip(at->second, {a.x, a.y - 14 * zoom_}, b.x - a.x, true);
+  const float font = std::round(std::max(10 * zoom_, kMinFont * frame_.scale));
+  if (at != arriving_->end()) PaintChip(at->second, {a.x, a.y - font - 3}, b.x - a.x, font, true);
   at = leaving_->find(box.node.index);
-  if (at != leaving_->end()) PaintChip(at->second, {a.x, b.y + 2 * zoom_}, b.x - a.x, false);
+  if (at != leaving_->end()) PaintChip(at->second, {a.x, b.y + 2}, b.x - a.x, font, false);
 }
 
-// "↓ add.5 +2": edges that are not drawn, and where they lead.
-void GraphPainter::PaintChip(const std::vector<NodeId>& others, ImVec2 at, float width, bool up) {
-  const float font = std::round(std::max(10 * zoom_, kMinFont * frame_.scale));
+// "↓ add.5 +2": edges that are not drawn, and where they lead; where there is room between rows.
+void GraphPainter::PaintChip(const std::vector<NodeId>& others, ImVec2 at, float width, float font,
+                             bool up) {
   const std::string more =
       others.size() > 1 ? fmt::format(" +{}", others.size() - 1) : std::string();
   const auto columns = static_cast<size_t>(width / (font * graph::kCharacterWidth));
@@ -419,6 +420,7 @@ void GraphPainter::PaintChip(const std::vector<NodeId>& others, ImVec2 at, float
   const std::string text = (up ? "↑ " : "↓ ") + name + more;
   const float text_width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
   const ImVec2 end(at.x + text_width + 4, at.y + font + 2);
+  if (CoversBox({at.x, at.y, end.x, end.y}, NodeId())) return;
   list_.AddRectFilled(at, end, frame_.theme.With(Color::kCanvas, 0.85f), 2);
   list_.AddText(frame_.mono, font, {at.x + 2, at.y}, frame_.theme[Color::kAccent], text.c_str());
   if (others[0].valid()) chips_.push_back({at, end, others[0]});

@@ -57,6 +57,9 @@ class GraphPainter {
   size_t ColumnsWithin(float font, float left, float right) const;
   void PaintTag(const std::string& text, ImVec2 at, float font, uint32_t color);
   bool PaintTagIfFree(const std::string& text, ImVec2 at, float font, uint32_t color);
+  // Next to the box from a to b, below it first, or above.
+  void PaintTagNear(const std::string& text, ImVec2 a, ImVec2 b, float font, uint32_t color,
+                    bool is_above);
   void PaintRing(ImVec2 a, ImVec2 b, uint32_t index);
   // --- graph_callouts.cc
   void PaintCallouts();
@@ -66,7 +69,8 @@ class GraphPainter {
   void PaintNames(const std::vector<uint32_t>& boxes);
   void PaintShape(const graph::Wire& wire);
   void PaintChips(uint32_t index);
-  void PaintChip(const std::vector<graph::NodeId>& others, ImVec2 at, float width, bool up);
+  void PaintChip(const std::vector<graph::NodeId>& others, ImVec2 at, float width, float font,
+                 bool up);
   void PaintTransfer(uint32_t index);
   bool Moves(const graph::Wire& wire) const;
 

@@ -58,7 +58,7 @@ struct Finding {
 struct CapturedPair {
   hlo::InstructionId instruction;
   std::vector<hlo::Literal> reference_leaves, actual_leaves;  // arrays, tuples flattened
-  std::vector<VerdictCounts> counts;                          // of elements, by leaf of both
+  std::vector<ElementCounts> counts;                          // of elements, by leaf of both
   debug::BoundsRequest bounds;                                // by which they compare
   std::string note;                                           // why a side has none
 };

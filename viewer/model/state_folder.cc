@@ -175,6 +175,7 @@ std::optional<KeptSession> StateFolder::ReadSession(const std::string& dump_path
   KeptSession out;
   out.screen = TextOf(json, "screen");
   out.selection = TextOf(json, "selection");
+  out.second = TextOf(json, "second");
   if (json.contains("views") && json["views"].is_object()) {
     for (const auto& [id, state] : json["views"].items()) {
       if (state.is_string()) out.views.emplace_back(id, state.get<std::string>());
@@ -214,7 +215,8 @@ Status StateFolder::WriteSession(const std::string& dump_path, const KeptSession
   JsonWriter json(text);
   json.BeginObject().Field("version", kVersion);
   json.Field("dump", FullPath(dump_path)).Field("screen", session.screen);
-  json.Field("selection", session.selection).Key("views").BeginObject();
+  json.Field("selection", session.selection).Field("second", session.second);
+  json.Key("views").BeginObject();
   for (const auto& [id, state] : session.views) json.Field(id, state);
   json.EndObject().Key("bookmarks").BeginArray();
   for (const Bookmark& bookmark : session.bookmarks) WriteBookmark(bookmark, json);

@@ -1,9 +1,10 @@
 // ValueGrid: addressing, numbers and statistics of one array.
 #include "viewer/model/value_grid.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <utility>
 
 #include "core/debug/compare/compare_values.h"
@@ -14,6 +15,12 @@ namespace hloscope::viewer {
 namespace {
 
 constexpr int64_t kMaxCounted = 1 << 20;
+
+template <typename Part>
+std::string ShortComplex(const hlo::Literal& literal, int64_t element) {
+  const auto parts = literal.data<Part>().subspan(static_cast<size_t>(2 * element), 2);
+  return fmt::format("({:.5g}, {:.5g})", parts[0], parts[1]);
+}
 
 }  // namespace
 
@@ -68,6 +75,37 @@ std::string ValueGrid::Text(ValueSide side, int64_t element) const {
     }
   }
   return text;
+}
+
+std::string ValueGrid::ShortText(ValueSide side, int64_t element) const {
+  const hlo::ElementType type = shape().element_type();
+  const bool is_error = side == ValueSide::kError, is_value = !is_error && side != ValueSide::kUlp;
+  if (is_error || (is_value && hlo::IsFloat(type)))
+    return fmt::format("{:.5g}", Number(side, element));
+  if (!is_value || !hlo::IsComplex(type)) return Text(side, element);
+  const hlo::Literal& literal = side == ValueSide::kActual && actual_ ? *actual_ : reference_;
+  return type == hlo::ElementType::kC64 ? ShortComplex<float>(literal, element)
+                                        : ShortComplex<double>(literal, element);
+}
+
+std::string_view ValueGrid::WidestText(ValueSide side) const {
+  const hlo::ElementType type = shape().element_type();
+  if (side == ValueSide::kUlp) return "999999999999999";
+  if (side == ValueSide::kError) return "1.2346e-05";
+  if (hlo::IsComplex(type)) return "(-1.2346e-05, -1.2346e-05)";
+  const bool is_long = !hlo::IsFloat(type) && hlo::StorageBytes(type) > 4;
+  return is_long ? "-9223372036854775808" : "-1.2346e-05";
+}
+
+bool ValueGrid::IsFinite(ValueSide side, int64_t element) const {
+  return std::isfinite(Number(side, element));
+}
+
+int64_t ValueGrid::FirstNonFinite() const {
+  for (int64_t i = 0; i < elements_; ++i) {
+    if (!IsFinite(ValueSide::kReference, i)) return i;
+  }
+  return -1;
 }
 
 double ValueGrid::Number(ValueSide side, int64_t element) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/hlo/literal.h"
@@ -42,6 +43,14 @@ class ValueGrid {
   // "[2,0,17]": the index of an element.
   std::string IndexText(int64_t element) const;
   std::string Text(ValueSide side, int64_t element) const;
+  // The same with at most five significant digits; integers as they are.
+  std::string ShortText(ValueSide side, int64_t element) const;
+  // As wide as any ShortText of that side.
+  std::string_view WidestText(ValueSide side) const;
+  // Neither NaN nor infinite.
+  bool IsFinite(ValueSide side, int64_t element) const;
+  // The first element of the reference that is not finite; -1: none. Reads all of it.
+  int64_t FirstNonFinite() const;
   // As a number: the magnitude of complex ones; the distance for kUlp, |actual - reference| for
   // kError.
   double Number(ValueSide side, int64_t element) const;

@@ -22,6 +22,33 @@ const VerdictRow& RowOfVerdict(Verdict verdict) {
   return kVerdictRows[static_cast<size_t>(verdict)];
 }
 
+// How a pair of elements does, and by how much.
+struct ElementError {
+  Verdict verdict = Verdict::kSameBits;
+  double relative = 0, absolute = 0;
+  auto operator<=>(const ElementError&) const = default;
+};
+
+ElementError ErrorOfElement(const hlo::Literal& actual, const hlo::Literal& expected,
+                            int64_t element, const debug::ErrorBounds& bounds) {
+  const hlo::ElementType type = actual.shape().element_type();
+  const auto at = static_cast<ptrdiff_t>(element * hlo::StorageBytes(type));
+  debug::PairStatistics pair;
+  debug::ComparePairs(type, actual.bytes().data() + at, expected.bytes().data() + at, 1, bounds, 0,
+                      pair);
+  ElementError error{Verdict::kWithinBound, pair.max_rel_error, pair.max_abs_error};
+  if (pair.nan.total() + pair.inf.total() + pair.inf_opposite > 0) {
+    error.verdict = Verdict::kNotFinite;
+  } else if (pair.mismatched > 0) {
+    error.verdict = Verdict::kBeyond;
+  } else if (!pair.other_bits) {
+    error.verdict = Verdict::kSameBits;
+  } else if (pair.max_ulp <= kFewUlp) {
+    error.verdict = Verdict::kWithinUlp;
+  }
+  return error;
+}
+
 }  // namespace
 
 std::string_view ToString(Verdict verdict) { return RowOfVerdict(verdict).words; }
@@ -30,20 +57,13 @@ VerdictMark MarkOf(Verdict verdict) { return RowOfVerdict(verdict).mark; }
 
 Verdict VerdictOfElement(const hlo::Literal& actual, const hlo::Literal& expected, int64_t element,
                          const debug::ErrorBounds& bounds) {
-  const hlo::ElementType type = actual.shape().element_type();
-  const auto at = static_cast<ptrdiff_t>(element * hlo::StorageBytes(type));
-  debug::PairStatistics pair;
-  debug::ComparePairs(type, actual.bytes().data() + at, expected.bytes().data() + at, 1, bounds, 0,
-                      pair);
-  if (pair.nan.total() + pair.inf.total() + pair.inf_opposite > 0) return Verdict::kNotFinite;
-  if (pair.mismatched > 0) return Verdict::kBeyond;
-  if (!pair.other_bits) return Verdict::kSameBits;
-  return pair.max_ulp <= kFewUlp ? Verdict::kWithinUlp : Verdict::kWithinBound;
+  return ErrorOfElement(actual, expected, element, bounds).verdict;
 }
 
-VerdictCounts CountElements(const hlo::Literal& actual, const hlo::Literal& expected,
+ElementCounts CountElements(const hlo::Literal& actual, const hlo::Literal& expected,
                             const debug::BoundsRequest& request) {
-  VerdictCounts counts;
+  ElementCounts counts;
+  ElementError worst;
   const hlo::ElementType type = expected.shape().element_type();
   const bool fits = actual.shape().IsArray() && expected.shape().IsArray() &&
                     actual.shape().element_type() == type && !actual.elided() &&
@@ -60,7 +80,13 @@ VerdictCounts CountElements(const hlo::Literal& actual, const hlo::Literal& expe
       counts.Add(Verdict::kSameBits, end - begin);
       continue;
     }
-    for (int64_t i = begin; i < end; ++i) counts.Add(VerdictOfElement(actual, expected, i, bounds));
+    for (int64_t i = begin; i < end; ++i) {
+      const ElementError error = ErrorOfElement(actual, expected, i, bounds);
+      counts.Add(error.verdict);
+      if (error <= worst) continue;
+      worst = error;
+      counts.worst_element = i;
+    }
   }
   return counts;
 }

@@ -50,7 +50,12 @@ struct VerdictCounts {
 };
 
 // How the elements of two arrays do, of the same type and dimensions; none where those differ.
-VerdictCounts CountElements(const hlo::Literal& actual, const hlo::Literal& expected,
+struct ElementCounts : VerdictCounts {
+  // Of the worst verdict the element of the largest relative error, as the comparison of a run
+  // orders them; -1: all have the same bits.
+  int64_t worst_element = -1;
+};
+ElementCounts CountElements(const hlo::Literal& actual, const hlo::Literal& expected,
                             const debug::BoundsRequest& bounds);
 // How element number `element` does.
 Verdict VerdictOfElement(const hlo::Literal& actual, const hlo::Literal& expected, int64_t element,

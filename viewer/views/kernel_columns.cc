@@ -231,9 +231,9 @@ const std::vector<Column>& ComparisonColumns(bool swapped) {
 
 const std::vector<Column>& WorkColumns() {
   static const std::vector<Column> kColumns = {
-      {"flop", 58, true,
+      {"FLOPs", 84, true,
        [](const auto&, const auto& r) {
-         return r.instruction.valid() ? SiText(r.cost.flops + r.cost.transcendentals, "") : "";
+         return r.instruction.valid() ? SiText(r.cost.flops + r.cost.transcendentals, "FLOP") : "";
        },
        [](const auto& r) { return r.cost.flops + r.cost.transcendentals; },
        "FLOPs of one execution by XLA's cost analysis"},

@@ -308,9 +308,12 @@ class PassesView : public View {
     ImGui::SameLine(0, 0);
     RightLabel(frame.theme, Color::kTextSecondary, std::to_string(stage + 1));
     ImGui::TableNextColumn();
-    DrawName(frame, row);
     // The first has nothing before it to differ from.
-    if (stage > 0) DrawCounts(frame, ShownChanges(context, module, stage));
+    const Pending<analysis::PassChanges>* changes =
+        stage > 0 ? &ShownChanges(context, module, stage) : nullptr;
+    DrawName(frame, entry, stage,
+             changes != nullptr && changes->ready() && (*changes)->counts.any());
+    if (changes != nullptr) DrawCounts(frame, *changes);
     ImGui::TableSetColumnIndex(5);
     if (context.navigation.counterparts().TouchedInto(stage)) {
       Label(frame.theme, Color::kAccent, "•");
@@ -337,9 +340,13 @@ class PassesView : public View {
     cell(kColumns + 2, static_cast<double>(gain.kernels), SignedCountText(gain.kernels));
   }
 
-  // The start of a pipeline is a heading, a point outside all pipelines stands out.
-  static void DrawName(Frame& frame, const dump::StageEntry& row) {
-    bool heading = row.pass == "pipeline-start";
+  // The start of a pipeline is a heading, unless the pass that runs it changed something before; a
+  // point outside all pipelines stands out.
+  static void DrawName(Frame& frame, const dump::ModuleEntry& entry, int32_t stage,
+                       bool has_changes) {
+    const dump::StageEntry& row = entry.stages[static_cast<size_t>(stage)];
+    const bool heading =
+        row.pass == "pipeline-start" && !(has_changes && IsMadeByPass(entry, stage));
     Color color = heading            ? Color::kTextSecondary
                   : row.pass.empty() ? Color::kAccent
                                      : Color::kText;
@@ -348,7 +355,7 @@ class PassesView : public View {
       FittedLabel(heading ? "▸ " + row.pipeline : row.name);
     } else {
       ImGui::Indent(14 * frame.scale);
-      FittedLabel(row.pass);
+      FittedLabel(PassName(entry, stage));
       ImGui::Unindent(14 * frame.scale);
     }
     ImGui::PopStyleColor();

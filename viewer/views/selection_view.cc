@@ -6,6 +6,7 @@
 
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/text/text.h"
+#include "viewer/facts/answers.h"
 #include "viewer/facts/selection_summary.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -414,7 +415,7 @@ class SelectionView : public View {
                      at.confidence));
     ImGui::SameLine(0, 0);
     const Color color = found.TouchedInto(at.stage) ? Color::kAccent : Color::kTextSecondary;
-    Label(frame.theme, color, SafeText(ShortStage(stage), 22));
+    Label(frame.theme, color, SafeText(ShortStage(entry, at.stage), 22));
     if (last > at.stage) {
       ImGui::SameLine(0, 4 * frame.scale);
       Label(frame.theme, color, fmt::format("+{}", last - at.stage));
@@ -424,10 +425,9 @@ class SelectionView : public View {
     ImGui::PopID();
   }
 
-  static std::string ShortStage(const dump::StageEntry& stage) {
-    return stage.pass.empty()               ? stage.name
-           : stage.pass == "pipeline-start" ? stage.pipeline
-                                            : stage.pass;
+  static std::string ShortStage(const dump::ModuleEntry& entry, int32_t stage) {
+    const dump::StageEntry& at = entry.stages[static_cast<size_t>(stage)];
+    return at.pass.empty() || IsMadeByPass(entry, stage) ? PassName(entry, stage) : at.pipeline;
   }
 
   static std::span<const int32_t> Few(const std::vector<int32_t>& all) {

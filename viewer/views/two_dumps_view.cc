@@ -22,6 +22,8 @@ class TwoDumpsView : public View {
     if (!ShowDump(frame)) return;
     if (!context.second.is_open()) {
       CommandButton(frame, Command::kCompare, "Second dump …");
+      ImGui::SameLine();
+      CommandButton(frame, Command::kRecompile, "Recompile with …");
       Sentence(frame,
                "no second dump: Ctrl+D and its path compare another dump with this one, as of "
                "another XLA or with another flag");
@@ -76,6 +78,8 @@ class TwoDumpsView : public View {
   static void DrawHead(Frame& frame) {
     const std::string& second = frame.context.second.path();
     CommandButton(frame, Command::kCompare, "Other …");
+    ImGui::SameLine();
+    CommandButton(frame, Command::kRecompile, "Recompile with …");
     ImGui::SameLine();
     CommandButton(frame, Command::kCloseSecond, "Close");
     ImGui::SameLine();

@@ -68,8 +68,9 @@ int64_t HeapSimulation::BytesOf(int32_t allocation, const std::vector<Change>& c
       heap.push_back({v, value.size, value.offset, value.id, {value.live_start, value.live_end}});
       continue;
     }
+    const int64_t size = change->size < 0 ? value.size : change->size;
     for (const Interval& lives : change->lives)
-      heap.push_back({v, value.size, value.offset, value.id, lives});
+      heap.push_back({v, size, value.offset, value.id, lives});
   }
   // The blocks in the order of XLA's own layout: the last is not rounded up.
   std::vector<std::pair<int64_t, int64_t>> blocks(tuples.begin(), tuples.end());

@@ -22,6 +22,7 @@ class HeapSimulation {
   struct Change {
     int32_t value = -1;  // in BufferTable::values
     std::vector<Interval> lives;
+    int64_t size = -1;  // bytes instead of those that it has; -1: the same
   };
   /// Bytes of the allocations for temporaries; nullopt: no live ranges, or more than kMaxBuffers.
   std::optional<int64_t> Bytes(const std::vector<Change>& changes = {}) const;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/analysis/memory/donation.h"
 #include "core/analysis/memory/heap_simulation.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/module.h"
@@ -20,14 +21,6 @@ struct MemoryHolder {
   std::string kind;                        // "parameter", "result", "constant", "temporary"
   int64_t bytes = 0;
   std::string opcode, op_name;  // empty: not known
-};
-
-/// An argument whose memory a result could take.
-struct Donation {
-  int64_t parameter = -1;
-  std::vector<int64_t> parameter_index, output_index;  // in the argument and in the result
-  std::string instruction, name, source;  // of the parameter: "p.3", "params['w']", "a.py:12"
-  int64_t bytes = 0;
 };
 
 /// An argument that is passed as another type, or transposed.
