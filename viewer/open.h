@@ -16,6 +16,7 @@ struct OpenRequest {
   double scale = 0;                 // pixels for each logical pixel; 0: what the display says
   std::string screen;               // id of screens.def or views.def; empty: the last one
   std::string select;               // MODULE[:INSTRUCTION]
+  std::string heat;                 // id of heat.def; empty: as the viewer chooses
   std::string theme;                // "dark", "light"; empty: the last one
   std::string state_folder;  // where layout, context and recent dumps are kept; empty: nowhere
 };

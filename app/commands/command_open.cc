@@ -61,6 +61,14 @@ std::vector<std::string> ScreenNames() {
   return names;
 }
 
+std::vector<std::string> HeatNames() {
+  return {
+#define HEAT(name, id, title, help) id,
+#include "viewer/model/heat.def"
+#undef HEAT
+  };
+}
+
 class OpenCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
@@ -92,6 +100,12 @@ class OpenCommand : public Command {
          .target = &request_.select,
          .help = "select a module by name or id, and an instruction of it",
          .value = "MODULE[:INSTRUCTION]"},
+        {.name = "--heat",
+         .target = &request_.heat,
+         .help = "fill boxes, rows and lines by a measure; by default measured time where a "
+                 "profile is open",
+         .value = "MEASURE",
+         .choices = HeatNames()},
         {.name = "--theme",
          .target = &request_.theme,
          .help = "colour theme; by default the last one used",

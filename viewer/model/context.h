@@ -17,6 +17,7 @@ class SecondDump;
 class TaskCache;
 class Tasks;
 struct Bookmark;
+struct HeatChoice;
 struct Marks;
 
 struct Context {
@@ -28,6 +29,7 @@ struct Context {
   Marks& marks;                      // what views mark for each other
   Requests& requests;                // what is asked of the frame around the views
   Messages& messages;                // sentences for the user
+  HeatChoice& heat;                  // which measure fills boxes, rows and lines
   Experiment& experiment;            // what the divergence lab runs
   std::vector<Bookmark>& bookmarks;  // of the user
   std::vector<std::string>& recent;  // paths that were opened before, newest first

@@ -21,6 +21,7 @@ Session::Session(const SessionOptions& options)
               .marks = marks_,
               .requests = requests_,
               .messages = messages_,
+              .heat = heat_,
               .experiment = experiment_,
               .bookmarks = bookmarks_,
               .recent = recent_,
