@@ -111,6 +111,7 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
       std::ranges::find(ScreenRows(), request.screen, &ScreenRow::id) != ScreenRows().end();
   if (!is_screen) application.ShowWhenOpen(request.screen);
   if (!request.screen.empty()) application.dock().SetScreen(request.screen);
+  application.session().source_folders = request.sources;
   const auto heat = std::ranges::find(HeatRows(), request.heat, &HeatRow::id);
   if (heat != HeatRows().end()) ChooseHeat(application.session(), heat->measure);
   application.DrawFrame();  // something to see before anything is read

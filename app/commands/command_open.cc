@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "app/command.h"
 #include "app/fail.h"
@@ -106,6 +107,11 @@ class OpenCommand : public Command {
                  "profile is open",
          .value = "MEASURE",
          .choices = HeatNames()},
+        {.name = "--source",
+         .target = &request_.sources,
+         .help = "a folder with your program: the view Source shows its lines with what each "
+                 "costs; may be repeated",
+         .value = "DIR"},
         {.name = "--theme",
          .target = &request_.theme,
          .help = "colour theme; by default the last one used",
@@ -126,6 +132,12 @@ class OpenCommand : public Command {
                                            request_.screenshot))
                         .error(),
                     context);
+    }
+    for (const std::string& folder : request_.sources) {
+      std::error_code failed;
+      if (!std::filesystem::is_directory(folder, failed))
+        return Report(InputError(fmt::format("--source {}: expected a folder", folder)).error(),
+                      context);
     }
     return Show(context);
   }

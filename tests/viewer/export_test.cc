@@ -136,6 +136,7 @@ constexpr ExportCase kCases[] = {
     {"memory", "memory", kGpu, kFusion, "point,instruction,live_bytes", "gemm_fusion_dot.3"},
     {"buffers", "memory", kGpu, kFusion, "bytes,instruction,shape", "qkv.1"},
     {"peak-scopes", "memory", kGpu, kFusion, "scope,bytes,share", "qkv"},
+    {"source", "graph", kGpu, kFusion, "file,line,instructions,kernels,value", "make_samples.py"},
     {"divergence", "divergence", "mlp_train_step", "", "instruction,verdict", ""},
     {"values", "divergence", "mlp_train_step", "", "index,", ""},
     {"pinned", "divergence", "mlp_train_step", "", "instruction,computation,module", "interpreter"},

@@ -193,6 +193,7 @@ TEST_F(LinkedViewsTest, EveryViewIsCovered) {
       "graph",      "selection", "notes",   "text",       "changes",     "before-after",
       "kernels",    "code",      "buffers", "memory",     "timeline",    "passes",
       "statistics", "roofline",  "modules", "divergence", "peak-scopes",
+      "source",     // source_test.cc
       "home",       // behaviour_test.cc, tasks_test.cc
       "verdict",    // verdict_test.cc
       "values",     // shows, and selects nothing

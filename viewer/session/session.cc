@@ -22,6 +22,7 @@ Session::Session(const SessionOptions& options)
               .requests = requests_,
               .messages = messages_,
               .heat = heat_,
+              .source_folders = source_folders_,
               .experiment = experiment_,
               .bookmarks = bookmarks_,
               .recent = recent_,

@@ -75,6 +75,7 @@ class Session : public Context {
   Requests requests_;
   Messages messages_;
   HeatChoice heat_;
+  std::vector<std::string> source_folders_;
   std::vector<Bookmark> bookmarks_;
   std::vector<std::string> recent_;
   struct Refreshing {
