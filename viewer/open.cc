@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/own_library_entry.h"
+#include "viewer/facts/heat.h"
 #include "viewer/frame/application.h"
 #include "viewer/window/process_limits.h"
 
@@ -110,6 +111,9 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
       std::ranges::find(ScreenRows(), request.screen, &ScreenRow::id) != ScreenRows().end();
   if (!is_screen) application.ShowWhenOpen(request.screen);
   if (!request.screen.empty()) application.dock().SetScreen(request.screen);
+  application.session().source_folders = request.sources;
+  const auto heat = std::ranges::find(HeatRows(), request.heat, &HeatRow::id);
+  if (heat != HeatRows().end()) ChooseHeat(application.session(), heat->measure);
   application.DrawFrame();  // something to see before anything is read
   application.SelectWhenOpen(request.select);
   if (!request.paths.empty() || !request.select.empty()) application.Open(request.paths);

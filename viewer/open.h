@@ -11,12 +11,14 @@ namespace hloscope::viewer {
 struct OpenRequest {
   std::vector<std::string> paths;
   Limits limits;
-  std::string screenshot;           // a PNG is written there and nothing is shown; empty: a window
-  int width = 1600, height = 1000;  // pixels, of the window or picture
-  double scale = 0;                 // pixels for each logical pixel; 0: what the display says
-  std::string screen;               // id of screens.def or views.def; empty: the last one
-  std::string select;               // MODULE[:INSTRUCTION]
-  std::string theme;                // "dark", "light"; empty: the last one
+  std::string screenshot;            // a PNG is written there and nothing is shown; empty: a window
+  int width = 1600, height = 1000;   // pixels, of the window or picture
+  double scale = 0;                  // pixels for each logical pixel; 0: what the display says
+  std::string screen;                // id of screens.def or views.def; empty: the last one
+  std::string select;                // MODULE[:INSTRUCTION]
+  std::string heat;                  // id of heat.def; empty: as the viewer chooses
+  std::vector<std::string> sources;  // folders of the user's program
+  std::string theme;                 // "dark", "light"; empty: the last one
   std::string state_folder;  // where layout, context and recent dumps are kept; empty: nowhere
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "app/command.h"
 #include "app/fail.h"
@@ -61,6 +62,14 @@ std::vector<std::string> ScreenNames() {
   return names;
 }
 
+std::vector<std::string> HeatNames() {
+  return {
+#define HEAT(name, id, title, help) id,
+#include "viewer/model/heat.def"
+#undef HEAT
+  };
+}
+
 class OpenCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
@@ -92,6 +101,17 @@ class OpenCommand : public Command {
          .target = &request_.select,
          .help = "select a module by name or id, and an instruction of it",
          .value = "MODULE[:INSTRUCTION]"},
+        {.name = "--heat",
+         .target = &request_.heat,
+         .help = "fill boxes, rows and lines by a measure; by default measured time where a "
+                 "profile is open",
+         .value = "MEASURE",
+         .choices = HeatNames()},
+        {.name = "--source",
+         .target = &request_.sources,
+         .help = "a folder with your program: the view Source shows its lines with what each "
+                 "costs; may be repeated",
+         .value = "DIR"},
         {.name = "--theme",
          .target = &request_.theme,
          .help = "colour theme; by default the last one used",
@@ -112,6 +132,12 @@ class OpenCommand : public Command {
                                            request_.screenshot))
                         .error(),
                     context);
+    }
+    for (const std::string& folder : request_.sources) {
+      std::error_code failed;
+      if (!std::filesystem::is_directory(folder, failed))
+        return Report(InputError(fmt::format("--source {}: expected a folder", folder)).error(),
+                      context);
     }
     return Show(context);
   }

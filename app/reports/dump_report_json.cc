@@ -5,8 +5,10 @@
 #include "app/reports/recompilation_report.h"
 #include "core/base/checked.h"
 #include "core/base/json.h"
+#include "core/dump/gpu_target.h"
 #include "core/dump/logged_errors.h"
 #include "core/dump/processes.h"
+#include "core/graph/kernel_work.h"
 #include "profiler/device_facts.h"
 
 namespace hloscope::app {
@@ -102,6 +104,13 @@ class PartWriter {
     } else {
       graph::WriteOverview(*compiled, report_.overviews[m], report_.placements[m], json_);
     }
+    json_.Key("work");
+    if (compiled == nullptr || !report_.overviews[m].compiled) {
+      json_.Null();
+    } else {
+      graph::WriteWork(*compiled, graph::MapKernels(*compiled, report_.placements[m]),
+                       TargetDevice(), json_);
+    }
     json_.Key("placement");
     if (compiled == nullptr) {
       json_.Null();
@@ -114,9 +123,15 @@ class PartWriter {
   // As its own description says it.
   std::string DeviceName() const {
     const int32_t file = model_.FindFile(static_cast<int32_t>(module_), dump::FileRole::kGpuTarget);
+    return FactsIn(file).name;
+  }
+  profiler::DeviceFacts TargetDevice() const {
+    return FactsIn(dump::FindGpuTarget(model_, static_cast<int32_t>(module_)));
+  }
+  profiler::DeviceFacts FactsIn(int32_t file) const {
     if (file < 0) return {};
     const auto text = model_.OpenFile(file);
-    return text ? profiler::FactsFromTarget(text->bytes()).name : std::string();
+    return text ? profiler::FactsFromTarget(text->bytes()) : profiler::DeviceFacts();
   }
 
   void WriteTransfer(const analysis::Transfer& transfer, JsonWriter& json) const {

@@ -7,7 +7,7 @@ namespace hloscope::app {
 namespace {
 
 // Where the fields of a part or what its text says change, older ones no longer count.
-constexpr uint64_t kVersion = 3;
+constexpr uint64_t kVersion = 4;
 
 bool TakePart(std::string_view& bytes, dump::FileKey& key, ModulePart& part) {
   return dump::TakePacked(bytes, key) && dump::TakePackedText(bytes, part.text) &&

@@ -10,9 +10,7 @@
 #include <unordered_set>
 
 #include "core/analysis/align/fingerprint.h"
-#include "core/analysis/place/call_counts.h"
 #include "core/base/quick_hash.h"
-#include "core/hlo/analysis/cost.h"
 #include "core/hlo/string_pool.h"
 
 namespace hloscope::graph {
@@ -30,12 +28,6 @@ class Sets {
  private:
   std::vector<uint32_t> parent_;
 };
-
-Traffic& operator+=(Traffic& sum, const Traffic& more) {
-  sum.read += more.read;
-  sum.written += more.written;
-  return sum;
-}
 
 // Kernels without an operation of the given module, such as copies that the compiler added, belong
 // together where they do the same, and then where they have one name.
@@ -112,15 +104,10 @@ std::vector<uint32_t> WithoutOperations(const hlo::Module& given, size_t kernels
 
 CompiledSide MakeCompiledSide(const hlo::Module& compiled, const analysis::Placement& placement) {
   CompiledSide side{.map = MapKernels(compiled, placement), .traffic = {}, .all = {}};
-  const std::vector<int64_t> executions = analysis::CountCalls(compiled).executions;
-  const hlo::CostModel costs(compiled);
-  for (const KernelMap::Kernel& kernel : side.map.kernels) {
-    const hlo::Cost& cost = costs.Of(kernel.instruction);
-    const int64_t times = executions[compiled[kernel.instruction].computation.index];
-    if (times < 0) ++side.counted_once;
-    const double often = times < 0 ? 1 : static_cast<double>(times);
-    side.traffic.push_back({often * cost.bytes_read, often * cost.bytes_written});
-    side.all += side.traffic.back();
+  for (const KernelWork& work : WorkOf(compiled, side.map)) {
+    side.counted_once += work.is_counted_once ? 1 : 0;
+    side.traffic.push_back(work.traffic);
+    side.all += work.traffic;
   }
   return side;
 }

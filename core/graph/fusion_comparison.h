@@ -7,16 +7,10 @@
 
 #include "core/analysis/place/placement.h"
 #include "core/graph/kernel_map.h"
+#include "core/graph/kernel_work.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::graph {
-
-// By the shapes of operands and results, as XLA's cost analysis counts them, in one run of the
-// module: what a loop runs counts as often as that, or once where that is not known.
-struct Traffic {
-  double read = 0, written = 0;
-  double bytes() const { return read + written; }
-};
 
 // What runs of a compiled module: kernels, library calls and copies.
 struct CompiledSide {

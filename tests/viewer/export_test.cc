@@ -137,6 +137,8 @@ constexpr ExportCase kCases[] = {
     {"buffers", "memory", kGpu, kFusion, "bytes,instruction,shape", "qkv.1"},
     {"what-if", "memory", kGpu, kFusion, "instruction,bytes,change,peak_bytes,why_not",
      "it is not an argument"},
+    {"peak-scopes", "memory", kGpu, kFusion, "scope,bytes,share", "qkv"},
+    {"source", "graph", kGpu, kFusion, "file,line,instructions,kernels,value", "make_samples.py"},
     {"divergence", "divergence", "mlp_train_step", "", "instruction,verdict", ""},
     {"values", "divergence", "mlp_train_step", "", "index,", ""},
     {"pinned", "divergence", "mlp_train_step", "", "instruction,computation,module", "interpreter"},

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "tests/viewer/viewer_fixture.h"
+#include "viewer/facts/heat.h"
 #include "viewer/facts/kernel_code.h"
 #include "viewer/facts/path_facts.h"
 #include "viewer/frame/keyboard.h"
@@ -392,6 +393,15 @@ Cases KeysTest::GraphLookCases() {
   return {
       {kGraphColor, at(looks)},
       {kGraphHeat, at(looks)},
+      {kHeatOff, at([this] { return !Has(HighlightedItems("graph"), "heat "); },
+                    [this] { app().Run(kHeatBytes); })},
+      {kHeatTime, at([this] { return MeasureInView(session()) == HeatMeasure::kTime; })},
+      {kHeatEstimate, at([this] { return Has(HighlightedItems("graph"), "heat estimate"); })},
+      {kHeatBytes, at([this] { return Has(HighlightedItems("graph"), "heat bytes"); })},
+      {kHeatFlops, at([this] { return Has(HighlightedItems("graph"), "heat flops"); })},
+      {kHeatError, at([this] { return MeasureInView(session()) == HeatMeasure::kError; })},
+      {kHeatPeak, at([this] { return Has(HighlightedItems("graph"), "heat peak"); })},
+      {kHeatNext, at([this] { return MeasureInView(session()) == HeatMeasure::kTime; })},
       {kGraphLink, at(looks)},
       {kGraphMinimap, at(looks)},
       {kGraphSource, at(looks)},

@@ -109,6 +109,15 @@ class LegibilityTest : public ViewerTest {
           WidthOf(pane.seen) * HeightOf(pane.seen) / static_cast<float>(size.width * size.height);
       MeasurePane(pane, texts, areas, size.scale, found);
     }
+    // The list of the hottest belongs to them.
+    const auto list = std::ranges::find_if(texts, [](const DrawnText& text) {
+      return text.window.find("##hottest") != std::string::npos;
+    });
+    if (list != texts.end()) {
+      const ImGuiWindow& window = *ImGui::FindWindowByName(list->window.c_str());
+      found.pictures +=
+          window.Size.x * window.Size.y / static_cast<float>(size.width * size.height);
+    }
     return found;
   }
 

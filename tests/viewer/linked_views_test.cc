@@ -136,6 +136,7 @@ TEST_F(LinkedViewsTest, LinksViewsOfADumpWithAProfile) {
       {"timeline", "kernels", "conv_general_dilated.3", "event", it, {}, {}, true},
       {"roofline", "kernels", "conv_general_dilated.3", "instruction", it, {}, 8},
       {"buffers", "memory", "13.3 kB conv_general_dilated.3", "buffer", "", {"all values"}},
+      {"peak-scopes", "memory", "conv_general_dilated.3  13.3 kB", "buffer"},
       {"graph", "graph", "conv_general_dilated.3", "instruction", it},
   };
   for (const Attempt& click : clicks) Do(kCpu, click, HighlightsOfConvolution());
@@ -189,9 +190,10 @@ TEST_F(LinkedViewsTest, OfAFindingOfTheLab) {
 // What selects is clicked above; what does not is named here, so that no view is forgotten.
 TEST_F(LinkedViewsTest, EveryViewIsCovered) {
   const std::vector<std::string_view> covered = {
-      "graph",      "selection", "notes",   "text",       "changes",  "before-after",
-      "kernels",    "code",      "buffers", "memory",     "timeline", "passes",
-      "statistics", "roofline",  "modules", "divergence",
+      "graph",      "selection", "notes",   "text",       "changes",     "before-after",
+      "kernels",    "code",      "buffers", "memory",     "timeline",    "passes",
+      "statistics", "roofline",  "modules", "divergence", "peak-scopes",
+      "source",     // source_test.cc
       "home",       // behaviour_test.cc, tasks_test.cc
       "verdict",    // verdict_test.cc
       "values",     // shows, and selects nothing

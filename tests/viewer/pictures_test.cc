@@ -8,10 +8,10 @@
 #include <sstream>
 #include <unordered_set>
 
-#include "core/analysis/cost.h"
 #include "core/base/file.h"
 #include "core/debug/run/run_recorder.h"
 #include "core/dump/dump_model.h"
+#include "core/graph/kernel_work.h"
 #include "core/graph/overview.h"
 #include "core/replay/host_fallbacks.h"
 #include "tests/viewer/drawn.h"
@@ -234,11 +234,11 @@ TEST_F(PicturesTest, RowsHaveTheFiguresOfTheirKernels) {
   const auto compiled = (*dump)->Module(0, (*dump)->FinalStage(0));
   ASSERT_TRUE(compiled);
   double bytes = 0, flops = 0;
-  for (const auto& kernel :
-       graph::MapKernels(**compiled, analysis::PlacementIn(**dump, 0, **compiled)).kernels) {
-    const analysis::Cost cost = analysis::CostOf(**compiled, kernel.instruction);
-    bytes += cost.bytes;
-    flops += cost.flops;
+  const graph::KernelMap map =
+      graph::MapKernels(**compiled, analysis::PlacementIn(**dump, 0, **compiled));
+  for (const graph::KernelWork& work : graph::WorkOf(**compiled, map)) {
+    bytes += work.traffic.bytes();
+    flops += work.flops;
   }
   Start({path});
   Press("Ctrl+2");
@@ -251,8 +251,8 @@ TEST_F(PicturesTest, RowsHaveTheFiguresOfTheirKernels) {
     for (std::string line; std::getline(lines, line);) {
       if (!line.starts_with("0,")) continue;
       double amount = 0, of_bytes = 0, of_flops = 0;
-      const size_t last = line.rfind(','), middle = line.rfind(',', last - 1),
-                   first = line.rfind(',', middle - 1);
+      const size_t peak = line.rfind(','), last = line.rfind(',', peak - 1),
+                   middle = line.rfind(',', last - 1), first = line.rfind(',', middle - 1);
       EXPECT_EQ(std::sscanf(line.c_str() + first, ",%lf,%lf,%lf", &amount, &of_bytes, &of_flops), 3)
           << line;
       out.push_back(amount);

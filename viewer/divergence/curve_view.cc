@@ -8,8 +8,8 @@
 #include <array>
 #include <cmath>
 
+#include "viewer/facts/error_curve.h"
 #include "viewer/graph/graph_legend.h"
-#include "viewer/lab/error_curve.h"
 #include "viewer/lab/hover_values.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"

@@ -10,8 +10,8 @@
 
 #include "viewer/divergence/divergence_outcome.h"
 #include "viewer/divergence/stage_strip.h"
+#include "viewer/facts/error_curve.h"
 #include "viewer/graph/graph_legend.h"
-#include "viewer/lab/error_curve.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"

@@ -54,6 +54,58 @@ bool PassesOn(hlo::Opcode opcode) {
          opcode == hlo::Opcode::kCopyStart || opcode == hlo::Opcode::kCopyDone;
 }
 
+// One segment of an op_name without what wraps it: "block_3" of "transpose(jvp(block_3))".
+std::string_view Unwrapped(std::string_view segment) {
+  constexpr std::string_view kGeneric[] = {"while",
+                                           "body",
+                                           "cond",
+                                           "closed_call",
+                                           "remat",
+                                           "checkpoint",
+                                           "rematted_computation",
+                                           "branch_0_fun",
+                                           "branch_1_fun"};
+  for (size_t open = segment.find('('); open != std::string_view::npos && segment.ends_with(')');
+       open = segment.find('('))
+    segment = segment.substr(open + 1, segment.size() - open - 2);
+  return std::ranges::find(kGeneric, segment) != std::end(kGeneric) ? std::string_view() : segment;
+}
+
+// "block_*" of "block_3".
+std::string WithStars(std::string_view word) {
+  std::string text;
+  for (char c : word) {
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    const bool is_number = is_digit && (text.ends_with('_') || text.ends_with('*'));
+    if (!is_number) {
+      text += c;
+    } else if (!text.ends_with('*')) {
+      text += '*';
+    }
+  }
+  return text;
+}
+
+// Calls visit(word) for each of the user's scopes in an op_name, outermost first.
+template <typename Visit>
+void ForEachScope(std::string_view op_name, const Visit& visit) {
+  int depth = 0;
+  size_t begin = 0;
+  bool is_first = true;
+  for (size_t at = 0; at < op_name.size(); ++at) {
+    if (op_name[at] == '(') ++depth;
+    if (op_name[at] == ')') --depth;
+    if (op_name[at] != '/' || depth > 0) continue;
+    const std::string_view segment = op_name.substr(begin, at - begin);
+    begin = at + 1;
+    // The first is the whole program.
+    const bool is_program = std::exchange(is_first, false) &&
+                            (segment.starts_with("jit(") || segment.starts_with("pjit("));
+    const std::string_view word = is_program ? std::string_view() : Unwrapped(segment);
+    if (!word.empty()) visit(word);
+  }
+}
+
 // What the instructions of one module are for.
 class UseFinder {
  public:
@@ -102,6 +154,31 @@ class UseFinder {
                              module_[named].computation == module_.entry_id();
     return named.valid() && !is_argument && IsReadBackward(id, 4) ? MemoryUse::kActivations
                                                                   : MemoryUse::kTemporaries;
+  }
+
+  hlo::InstructionId Definer(const dump::BufferTable& table, const MemoryBox& box) const {
+    const dump::BufferValue& value = table.values[static_cast<size_t>(box.value)];
+    return box.kind == AllocationKind::kParameter
+               ? Parameter(
+                     table.allocations[static_cast<size_t>(value.allocation)].parameter_number)
+               : ByName(value.instruction);
+  }
+
+  // The user's scopes of what computes a value, outermost first; the parts of an argument's name.
+  std::vector<std::string> ScopeOf(hlo::InstructionId id) const {
+    const hlo::InstructionId named = id.valid() ? Named(id) : id;
+    if (!named.valid()) return {};
+    std::vector<std::string> scope;
+    if (module_[named].opcode == hlo::Opcode::kParameter) {
+      for (std::string_view part : NameParts(NameOf(named))) scope.emplace_back(part);
+      return scope;
+    }
+    // Of the backward pass a scope is named as it was entered, and inside that again.
+    ForEachScope(NameOf(named), [&](std::string_view word) {
+      if (scope.empty() || scope.back() != word) scope.emplace_back(word);
+    });
+    if (scope.empty()) scope.push_back(FunctionOf(*MetadataOf(module_, named)));
+    return scope;
   }
 
   // The first word of an argument's name, the scopes of what computes a value, or the function.
@@ -255,34 +332,6 @@ MemoryUse UseOfKind(AllocationKind kind) {
   return MemoryUse::kTemporaries;
 }
 
-// One segment of an op_name without what wraps it: "block_*" of "transpose(jvp(block_3))".
-std::string Unwrapped(std::string_view segment) {
-  constexpr std::string_view kGeneric[] = {"while",
-                                           "body",
-                                           "cond",
-                                           "closed_call",
-                                           "remat",
-                                           "checkpoint",
-                                           "rematted_computation",
-                                           "branch_0_fun",
-                                           "branch_1_fun"};
-  for (size_t open = segment.find('('); open != std::string_view::npos && segment.ends_with(')');
-       open = segment.find('('))
-    segment = segment.substr(open + 1, segment.size() - open - 2);
-  if (std::ranges::find(kGeneric, segment) != std::end(kGeneric)) return {};
-  std::string text;
-  for (char c : segment) {
-    const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    const bool is_number = is_digit && (text.ends_with('_') || text.ends_with('*'));
-    if (!is_number) {
-      text += c;
-    } else if (!text.ends_with('*')) {
-      text += '*';
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string_view TitleOf(MemoryUse use) {
@@ -303,22 +352,21 @@ std::string_view HelpOf(MemoryUse use) {
 
 std::string ScopeWords(std::string_view op_name) {
   std::string words;
-  int depth = 0;
-  size_t begin = 0;
-  bool is_first = true;
-  for (size_t at = 0; at < op_name.size(); ++at) {
-    if (op_name[at] == '(') ++depth;
-    if (op_name[at] == ')') --depth;
-    if (op_name[at] != '/' || depth > 0) continue;
-    const std::string_view segment = op_name.substr(begin, at - begin);
-    begin = at + 1;
-    // The first is the whole program.
-    const bool is_program = std::exchange(is_first, false) &&
-                            (segment.starts_with("jit(") || segment.starts_with("pjit("));
-    const std::string word = is_program ? std::string() : Unwrapped(segment);
-    if (!word.empty()) words += (words.empty() ? "" : "/") + word;
-  }
+  ForEachScope(op_name, [&](std::string_view word) {
+    words += (words.empty() ? "" : "/") + WithStars(word);
+  });
   return words;
+}
+
+std::vector<PeakValue> PeakValuesOf(const dump::BufferTable& table, const MemoryPlan& plan,
+                                    const hlo::Module& module) {
+  const UseFinder finder(module);
+  std::vector<PeakValue> values;
+  for (const auto& [box, bytes] : OwnBytes(plan)) {
+    const hlo::InstructionId id = finder.Definer(table, *box);
+    values.push_back({box->value, id, bytes, finder.ScopeOf(id)});
+  }
+  return values;
 }
 
 MemoryGroups GroupsOf(const dump::BufferTable& table, const MemoryPlan& plan,
@@ -329,14 +377,10 @@ MemoryGroups GroupsOf(const dump::BufferTable& table, const MemoryPlan& plan,
   std::map<MemoryUse, std::map<std::string, int64_t>> words;
   MemoryGroups all;
   for (const auto& [box, bytes] : OwnBytes(plan)) {
-    const dump::BufferValue& value = table.values[static_cast<size_t>(box->value)];
     MemoryUse use = UseOfKind(box->kind);
     hlo::InstructionId id;
     if (finder) {
-      id = box->kind == AllocationKind::kParameter
-               ? finder->Parameter(
-                     table.allocations[static_cast<size_t>(value.allocation)].parameter_number)
-               : finder->ByName(value.instruction);
+      id = finder->Definer(table, *box);
       if (use == MemoryUse::kParameters && id.valid()) use = finder->UseOfParameter(id);
       if (use == MemoryUse::kTemporaries) use = finder->UseOfValue(id);
       const std::string word = finder->WordsOf(id);

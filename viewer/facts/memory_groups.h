@@ -34,6 +34,17 @@ struct MemoryGroups {
   int64_t total = 0;                // MemoryPlan::peak
 };
 
+// What lives at the peak with the instruction that defines it; the bytes add up to the peak.
+struct PeakValue {
+  int32_t value = -1;              // position in BufferTable::values
+  hlo::InstructionId instruction;  // of `module`; invalid: it has none of that name
+  int64_t bytes = 0;               // that no larger value has
+  // Of what computes it the user's scopes, of an argument the parts of its name; empty: not named.
+  std::vector<std::string> scope;
+};
+std::vector<PeakValue> PeakValuesOf(const dump::BufferTable& table, const MemoryPlan& plan,
+                                    const hlo::Module& module);
+
 // `module` is the final stage; null: not readable, then only allocations count.
 MemoryGroups GroupsOf(const dump::BufferTable& table, const MemoryPlan& plan,
                       const hlo::Module* module);

@@ -10,6 +10,7 @@
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/text/text.h"
 #include "viewer/facts/answers.h"
+#include "viewer/facts/heat.h"
 #include "viewer/facts/selection_summary.h"
 #include "viewer/frame/application.h"
 
@@ -88,6 +89,15 @@ void PinValues(Application& app, Command command) {
   app.dock().Find("pinned")->view->Run(command, frame);
   // Brought to the front where it has a place; elsewhere the sentence has to do.
   if (app.dock().screen() == "divergence") app.BringUp("pinned");
+}
+
+void SetHeat(Application& app, Command command) {
+  ChooseHeat(app.session(), static_cast<HeatMeasure>(static_cast<size_t>(command) -
+                                                     static_cast<size_t>(Command::kHeatOff)));
+}
+void NextHeat(Application& app, Command /*command*/) {
+  const auto next = static_cast<size_t>(MeasureInView(app.session())) + 1;
+  ChooseHeat(app.session(), static_cast<HeatMeasure>(next % HeatRows().size()));
 }
 
 void Back(Application& app, Command /*command*/) { app.session().navigation.Back(); }

@@ -19,7 +19,7 @@ using hlo::InstructionId;
 struct ContentsKey {
   using Value = Contents;
   int32_t module = -1, stage = -1;
-  bool has_times = false;
+  Contents::Measures measures;
   auto operator<=>(const ContentsKey&) const = default;
 };
 
@@ -33,8 +33,10 @@ double ContentSums::total() const { return std::accumulate(amount.begin(), amoun
 ContentSums& ContentSums::operator+=(const ContentSums& other) {
   if (kernel == graph::kNoKernel) kernel = other.kernel;
   operations += other.operations;
-  cost.flops += other.cost.flops;
-  cost.bytes += other.cost.bytes;
+  flops += other.flops;
+  bytes += other.bytes;
+  peak += other.peak;
+  hottest = std::max(hottest, other.hottest);
   numbers += other.numbers;
   instructions += other.instructions;
   for (size_t k = 0; k < kernels.size(); ++k) {
@@ -46,22 +48,10 @@ ContentSums& ContentSums::operator+=(const ContentSums& other) {
 
 Contents::Contents(std::shared_ptr<const hlo::Module> program,
                    std::shared_ptr<const StageKernels> kernels, const SourceKernels* source,
-                   const KernelSheet* sheet)
-    : program_(std::move(program)), kernels_(std::move(kernels)), is_time_(sheet != nullptr) {
-  const auto& all = kernels_->map.kernels;
-  amount_.assign(all.size(), 0);
-  for (const graph::KernelMap::Kernel& kernel : all)
-    cost_.push_back(analysis::CostOf(*kernels_->module, kernel.instruction));
-  if (sheet != nullptr) {
-    for (const KernelRow& row : sheet->rows) {
-      if (!row.instruction.valid()) continue;
-      const uint32_t kernel = kernels_->map.kernel_of[row.instruction.index];
-      if (kernel != graph::kNoKernel) amount_[kernel] += static_cast<double>(row.self);
-    }
-  } else {
-    for (size_t k = 0; k < all.size(); ++k) amount_[k] = cost_[k].bytes;
-  }
+                   Measures measures)
+    : program_(std::move(program)), kernels_(std::move(kernels)), measures_(std::move(measures)) {
   Assign(source);
+  AssignPeak();
   FindKinds();
   const hlo::CallGraph& calls = hlo::CallGraphOf(*program_);
   of_computation_.resize(program_->computations().size());
@@ -72,6 +62,7 @@ Contents::Contents(std::shared_ptr<const hlo::Module> program,
   }
   whole_ = of_computation_[program_->entry_id().index];
   for (uint32_t kernel : unassigned_) unassigned_sums_ += SumsOfKernel(kernel);
+  unassigned_sums_.peak = unassigned_peak_;
   whole_ += unassigned_sums_;
 }
 
@@ -136,11 +127,38 @@ void Contents::AssignByName() {
   }
 }
 
+// What a kernel defines counts where the kernel does, an argument at the parameter.
+void Contents::AssignPeak() {
+  if (measures_.peak == nullptr || measures_.peak->of != kernels_->module) return;
+  peak_of_.assign(program_->instructions().size(), 0);
+  const hlo::Module& compiled = *kernels_->module;
+  const auto there = compiled.Parameters(compiled.entry_id());
+  const auto here = program_->Parameters(program_->entry_id());
+  std::unordered_map<uint32_t, InstructionId> argument;
+  for (size_t k = 0; k < std::min(there.size(), here.size()); ++k)
+    argument.emplace(there[k].index, here[k]);
+  for (uint32_t i = 0; i < measures_.peak->values.size(); ++i) {
+    const double bytes = measures_.peak->values[i];
+    if (bytes <= 0) continue;
+    InstructionId at;
+    if (const uint32_t kernel = kernels_->map.kernel_of[i]; kernel != graph::kNoKernel) {
+      at = owner_[kernel];
+    } else if (const auto found = argument.find(i); found != argument.end()) {
+      at = found->second;
+    }
+    if (at.valid()) {
+      peak_of_[at.index] += bytes;
+    } else {
+      unassigned_peak_ += bytes;
+    }
+  }
+}
+
 void Contents::FindKinds() {
   for (uint32_t i = 0; i < program_->instructions().size(); ++i) {
     const InstructionId id(i);
-    const bool is_more =
-        !CountedAt(id).empty() || hlo::HasTrait((*program_)[id].opcode, hlo::kTraitRunsBody);
+    const bool is_more = !CountedAt(id).empty() || PeakOf(id) > 0 ||
+                         hlo::HasTrait((*program_)[id].opcode, hlo::kTraitRunsBody);
     kind_.push_back(is_more                             ? Kind::kMore
                     : graph::IsOperation(*program_, id) ? Kind::kOperation
                                                         : Kind::kNothing);
@@ -166,8 +184,10 @@ ContentSums Contents::SumsOfKernel(uint32_t kernel) const {
   ContentSums sums;
   const auto lane = static_cast<size_t>(graph::LaneOf(kernels_->map.kernels[kernel].place));
   sums.kernels[lane] = 1;
-  sums.amount[lane] = amount_[kernel];
-  sums.cost = cost_[kernel];
+  const InstructionId itself = kernels_->map.kernels[kernel].instruction;
+  sums.amount[lane] = sums.hottest = measures_.heat->Of(itself);
+  sums.bytes = measures_.bytes->Of(itself);
+  sums.flops = measures_.flops->Of(itself);
   sums.kernel = kernel;
   return sums;
 }
@@ -177,6 +197,7 @@ ContentSums Contents::Sum(InstructionId id) const {
   sums.operations = graph::IsOperation(*program_, id) ? 1 : 0;
   sums.numbers = id.index;
   sums.instructions = 1;
+  sums.peak = PeakOf(id);
   for (InstructionId kernel : CountedAt(id)) sums += SumsOfKernel(kernel.index);
   if (!hlo::HasTrait((*program_)[id].opcode, hlo::kTraitRunsBody)) return sums;
   const hlo::CallGraph& calls = hlo::CallGraphOf(*program_);
@@ -205,17 +226,27 @@ std::shared_ptr<const Contents> ContentsOf(Context& context, int32_t module, int
                                            const std::shared_ptr<const hlo::Module>& program,
                                            const std::shared_ptr<const StageKernels>& kernels,
                                            const std::shared_ptr<const SourceKernels>& source) {
-  std::shared_ptr<const KernelSheet> sheet;
-  if (ProfileOf(context, 0) != nullptr) {
-    const Pending<KernelSheet>* found = KernelSheetOf(context);
-    if (found == nullptr || found->waiting()) return nullptr;
-    if (found->ready() && (*found)->has_times && (*found)->stage == stage) sheet = found->value;
-  }
-  const ContentsKey key{module, stage, sheet != nullptr};
-  const Pending<Contents>& made =
-      context.cache.Get(key, "summing up scopes", [program, kernels, source, sheet](TaskControl&) {
+  Contents::Measures measures{.heat = HeatInView(context),
+                              .bytes = HeatFactsOf(context, HeatMeasure::kBytes),
+                              .flops = HeatFactsOf(context, HeatMeasure::kFlops),
+                              .peak = HeatFactsOf(context, HeatMeasure::kPeak)};
+  const bool is_off = MeasureInView(context) == HeatMeasure::kOff;
+  const auto is_of_stage = [&](const std::shared_ptr<const HeatFacts>& facts) {
+    return facts != nullptr && facts->of == kernels->module;
+  };
+  if (!is_of_stage(measures.bytes) || !is_of_stage(measures.flops) ||
+      (!is_off && measures.heat == nullptr))
+    return nullptr;
+  // Errors do not add up, and what is not of this stage says nothing about its kernels.
+  if (!is_of_stage(measures.heat) || !measures.heat->missing.empty() ||
+      measures.heat->measure == HeatMeasure::kError)
+    measures.heat = measures.bytes;
+  if (!is_of_stage(measures.peak) || !measures.peak->missing.empty()) measures.peak = nullptr;
+  const ContentsKey key{module, stage, measures};
+  const Pending<Contents>& made = context.cache.Get(
+      key, "summing up scopes", [program, kernels, source, measures](TaskControl&) {
         return Computed<Contents>(
-            std::make_shared<Contents>(program, kernels, source.get(), sheet.get()));
+            std::make_shared<Contents>(program, kernels, source.get(), measures));
       });
   return made.ready() ? made.value : nullptr;
 }

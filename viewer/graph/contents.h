@@ -10,10 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/analysis/cost.h"
 #include "core/graph/lanes.h"
 #include "core/graph/sums_below.h"
-#include "viewer/facts/kernel_sheet.h"
+#include "viewer/facts/heat.h"
 #include "viewer/graph/graph_kernels.h"
 
 namespace hloscope::viewer {
@@ -21,7 +20,9 @@ namespace hloscope::viewer {
 struct ContentSums {
   graph::LaneCounts kernels = {};                     // by lane
   std::array<double, graph::kLaneCount> amount = {};  // by lane: see Contents::is_time
-  analysis::Cost cost;                                // by shapes
+  double bytes = 0, flops = 0;                        // by shapes, all executions together
+  double peak = 0;                                    // bytes live at the peak
+  double hottest = 0;                                 // the largest amount of one kernel
   int64_t operations = 0;                             // that were written: see graph::IsOperation
   uint32_t kernel = graph::kNoKernel;                 // where there is one, the first
   // Of all instructions the sum of their numbers, and how many: the middle is where it stands.
@@ -35,10 +36,15 @@ struct ContentSums {
 
 class Contents {
  public:
-  // `kernels` of what was compiled; `source` null where the program is that stage itself. `sheet`
-  // gives times of that stage; null: there are none, and amounts are bytes by shapes.
+  // What is counted of the compiled stage. `heat` gives the amounts; null, or of another stage:
+  // they are bytes. `peak` may be null.
+  struct Measures {
+    std::shared_ptr<const HeatFacts> heat, bytes, flops, peak;
+    auto operator<=>(const Measures&) const = default;
+  };
+  // `kernels` of what was compiled; `source` null where the program is that stage itself.
   Contents(std::shared_ptr<const hlo::Module> program, std::shared_ptr<const StageKernels> kernels,
-           const SourceKernels* source, const KernelSheet* sheet);
+           const SourceKernels* source, Measures measures);
 
   // Of a node with all that it calls. Bodies that several call count at the first.
   const ContentSums& Of(const graph::Tree& tree, graph::NodeId id) const;
@@ -51,20 +57,26 @@ class Contents {
   const ContentSums& unassigned_sums() const { return unassigned_sums_; }
   ContentSums SumsOfKernel(uint32_t kernel) const;
   const ContentSums& whole() const { return whole_; }
-  bool is_time() const { return is_time_; }  // picoseconds; else bytes
+  // Of the amounts.
+  const HeatFacts& amounts() const { return *measures_.heat; }
+  bool has_peak() const { return measures_.peak != nullptr; }
 
  private:
   void Assign(const SourceKernels* source);
   void AssignByName();
+  void AssignPeak();
   void FindKinds();
   ContentSums Sum(hlo::InstructionId id) const;
+  double PeakOf(hlo::InstructionId id) const {
+    return id.index < peak_of_.size() ? peak_of_[id.index] : 0;
+  }
   void Add(hlo::InstructionId id, ContentSums& sums) const;
 
   std::shared_ptr<const hlo::Module> program_;
   std::shared_ptr<const StageKernels> kernels_;
-  bool is_time_ = false;
-  std::vector<double> amount_;             // by kernel
-  std::vector<analysis::Cost> cost_;       // by kernel
+  Measures measures_;
+  std::vector<double> peak_of_;  // by instruction of the program
+  double unassigned_peak_ = 0;
   std::vector<hlo::InstructionId> owner_;  // by kernel
   graph::KernelMembers counted_;           // by instruction: its kernels, as numbers
   std::vector<uint32_t> unassigned_;

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cfloat>
+#include <iterator>
 
 #include "core/graph/count_text.h"
 #include "core/graph/overview.h"
-#include "viewer/model/timeline_camera.h"
+#include "viewer/graph/heat_paint.h"
+#include "viewer/widgets/heat_ramp.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -21,6 +23,7 @@ using graph::NodeKind;
 
 // Logical pixels; columns as shares of the width.
 constexpr float kRowHeight = 24, kTextSize = 14, kIndent = 16, kValueWidth = 76, kGraphWidth = 52;
+constexpr float kPeakWidth = 62;
 constexpr float kBecameFrom = 0.42f, kRunsFrom = 0.68f;
 constexpr size_t kMaxHits = 20'000;  // that are marked
 constexpr size_t kMaxMembers = 200;  // operations of a kernel that are looked for
@@ -112,7 +115,10 @@ void ContentsPane::FillRows() {
     if (contents_ != nullptr) {
       std::ranges::stable_sort(children, {}, [&](NodeId child) {
         const ContentSums& sums = contents_->Of(tree, child);
-        return std::pair(largest_first_ ? -sums.total() : 0, sums.middle());
+        const double first = order_ == Order::kAmount ? -sums.total()
+                             : order_ == Order::kPeak ? -sums.peak
+                                                      : 0;
+        return std::pair(first, sums.middle());
       });
     }
     for (size_t k = children.size(); k-- > 0;)
@@ -127,7 +133,7 @@ void ContentsPane::FillRows() {
   }
   most_ = 0;
   if (contents_ == nullptr) return;
-  if (!contents_->unassigned().empty()) {
+  if (!contents_->unassigned().empty() || contents_->unassigned_sums().peak > 0) {
     rows_.push_back({NodeId(), graph::kNoKernel, 0});
     if (lists_unassigned_) {
       for (uint32_t kernel : contents_->unassigned()) rows_.push_back({NodeId(), kernel, 1});
@@ -193,8 +199,8 @@ void ContentsPane::CloseAll() {
   stale_ = true;
 }
 
-void ContentsPane::SwitchOrder() {
-  largest_first_ = !largest_first_;
+void ContentsPane::SwitchOrder(Order order) {
+  order_ = order_ == order ? Order::kProgram : order;
   stale_ = true;
 }
 
@@ -237,15 +243,19 @@ ContentEvents ContentsPane::Step(Command command) {
 // --- Drawing
 void ContentsPane::DrawText(Frame& frame, ImVec2 at, float end, Color color,
                             const std::string& text, bool is_right) {
+  DrawText(frame, at, end, frame.theme[color], text, is_right);
+}
+
+void ContentsPane::DrawText(Frame& frame, ImVec2 at, float end, uint32_t color,
+                            const std::string& text, bool is_right) {
   const float size = kTextSize * frame.scale;
   if (text.empty() || end - at.x < 2 * size) return;
   const std::string shown = FitEnd(frame.font, size, text, end - at.x);
   if (shown != text && ImGui::IsMouseHoveringRect(at, {end, at.y + kRowHeight * frame.scale}))
     cut_ = text;
   if (is_right) at.x = end - frame.font->CalcTextSizeA(size, FLT_MAX, 0, shown.c_str()).x;
-  ImGui::GetWindowDrawList()->AddText(frame.font, size,
-                                      {at.x, at.y + (kRowHeight * frame.scale - size) / 2},
-                                      frame.theme[color], shown.c_str());
+  ImGui::GetWindowDrawList()->AddText(
+      frame.font, size, {at.x, at.y + (kRowHeight * frame.scale - size) / 2}, color, shown.c_str());
 }
 
 void ContentsPane::DrawName(Frame& frame, const Row& row, const ContentSums& sums, ImVec2 at,
@@ -326,9 +336,25 @@ void ContentsPane::DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, flo
         frame.theme[kLaneColors[k]]);
     x += width;
   }
-  DrawText(frame, {end - value, at.y}, end - 6 * scale, Color::kText,
-           contents_->is_time() ? TimeText(total) : graph::BytesText(static_cast<int64_t>(total)),
-           true);
+  // On the scale of the heat: the hottest kernel in the row.
+  const HeatFacts& facts = contents_->amounts();
+  uint32_t ink = frame.theme[Color::kText];
+  if (MeasureInView(frame.context) != HeatMeasure::kOff) {
+    const uint32_t fill = HeatColor(frame.theme, facts.PlaceOf(sums.hottest));
+    ink = InkOn(frame.theme, fill);
+    ImGui::GetWindowDrawList()->AddRectFilled({end - value + 8 * scale, at.y + scale},
+                                              {end - 2 * scale, at.y + height - scale}, fill,
+                                              2 * scale);
+  }
+  DrawText(frame, {end - value, at.y}, end - 6 * scale, ink, facts.ToText(total), true);
+}
+
+// The share of a row in what lives at the peak.
+void ContentsPane::DrawPeak(Frame& frame, const ContentSums& sums, ImVec2 at, float end) {
+  if (contents_ == nullptr || !contents_->has_peak() || sums.peak <= 0) return;
+  const double share = 100 * sums.peak / contents_->whole().peak;
+  DrawText(frame, at, end - 6 * frame.scale, frame.theme[Color::kTextSecondary],
+           share < 0.05 ? "< 0.1 %" : fmt::format("{:.1f} %", share), true);
 }
 
 // What a row takes, with its share of the whole.
@@ -338,13 +364,18 @@ std::string ContentsPane::FiguresOf(const ContentSums& sums) const {
     return all > 0 ? fmt::format(", {:.1f} %", 100 * part / all) : std::string();
   };
   std::string out = graph::ToText(sums.kernels);
-  if (contents_->is_time())
-    out += "\ntime: " + TimeText(sums.total()) + share(sums.total(), whole.total());
+  const HeatFacts& amounts = contents_->amounts();
+  if (amounts.measure != HeatMeasure::kBytes && amounts.measure != HeatMeasure::kFlops &&
+      amounts.measure != HeatMeasure::kPeak)
+    out += fmt::format("\n{}: {}{}", HeatRowOf(amounts.measure).title, amounts.ToText(sums.total()),
+                       share(sums.total(), whole.total()));
   out += fmt::format("\nbytes moved (estimate): {}{}",
-                     graph::BytesText(static_cast<int64_t>(sums.cost.bytes)),
-                     share(sums.cost.bytes, whole.cost.bytes));
-  return out + fmt::format("\nFLOPs (estimate): {:.3g}{}", sums.cost.flops,
-                           share(sums.cost.flops, whole.cost.flops));
+                     graph::BytesText(static_cast<int64_t>(sums.bytes)),
+                     share(sums.bytes, whole.bytes));
+  out += fmt::format("\nFLOPs (estimate): {:.3g}{}", sums.flops, share(sums.flops, whole.flops));
+  if (!contents_->has_peak()) return out;
+  return out + fmt::format("\nat the peak: {}{}", graph::BytesText(static_cast<int64_t>(sums.peak)),
+                           share(sums.peak, whole.peak));
 }
 
 // From every operation of the shown kernel in view to where the kernel counts.
@@ -405,9 +436,10 @@ void ContentsPane::DrawRow(Frame& frame, size_t index, const Columns& columns,
   cut_.clear();
   DrawName(frame, row, sums, at, name_end);
   DrawBecame(frame, sums, kernel, {columns.became, at.y}, columns.runs - 6 * scale);
-  DrawBar(frame, sums, {columns.runs, at.y}, columns.right);
-  const bool has_figures = contents_ != nullptr && sums.launches() > 0 && is_hovered &&
-                           ImGui::GetIO().MousePos.x >= columns.runs;
+  DrawBar(frame, sums, {columns.runs, at.y}, columns.peak);
+  DrawPeak(frame, sums, {columns.peak, at.y}, columns.right);
+  const bool has_figures = contents_ != nullptr && (sums.launches() > 0 || sums.peak > 0) &&
+                           is_hovered && ImGui::GetIO().MousePos.x >= columns.runs;
   if (has_figures) {
     Help(FiguresOf(sums));
   } else if (!cut_.empty()) {
@@ -433,22 +465,32 @@ void ContentsPane::DrawHead(Frame& frame, const Columns& columns, const ContentT
   };
   title(columns.left, columns.became, titles.wrote);
   title(columns.became, columns.runs, titles.became);
-  const bool is_time = contents_ != nullptr && contents_->is_time();
-  const std::string amount =
-      is_time ? "Where it runs: measured time" : "Where it runs: bytes moved, by shapes";
-  ImGui::SetCursorScreenPos({columns.runs, at.y});
-  const float room = columns.right - columns.runs;
-  const std::string text = FittedText(amount + (largest_first_ ? ", largest first" : ""), room);
-  if (ImGui::Selectable((text + "##order").c_str(), false, 0, {room, 0})) SwitchOrder();
-  Help(amount + (largest_first_ ? ", largest first" : "") +
-       "\nclick for the order of the program, or the largest first\nO");
+  const auto sorted = [&](float x, float end, const std::string& text, Order order, const char* id,
+                          std::string_view help) {
+    const bool is_first = order_ == order;
+    ImGui::SetCursorScreenPos({x, at.y});
+    const std::string shown = FittedText(text + (is_first ? ", largest first" : ""), end - x);
+    if (ImGui::Selectable((shown + id).c_str(), false, 0, {end - x, 0})) SwitchOrder(order);
+    Help(fmt::format("{}{}\nclick for the order of the program, or the largest first{}", text,
+                     is_first ? ", largest first" : "", help));
+  };
+  sorted(columns.runs, columns.peak,
+         fmt::format(
+             "Where it runs: {}",
+             HeatRowOf(contents_ == nullptr ? HeatMeasure::kBytes : contents_->amounts().measure)
+                 .title),
+         Order::kAmount, "##order", "\nO");
+  if (columns.peak < columns.right)
+    sorted(columns.peak, columns.right, "Peak", Order::kPeak, "##peak",
+           "\nshare of the bytes that are live at the peak");
   ImGui::SetCursorScreenPos({at.x, at.y + ImGui::GetTextLineHeightWithSpacing()});
 }
 
 ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
                                  const std::shared_ptr<const Contents>& contents,
                                  const KernelPaint& paint, uint32_t shown_kernel,
-                                 const ContentTitles& titles, float height) {
+                                 const ContentTitles& titles, ImVec2 room) {
+  const auto [width, height] = room;
   ContentEvents events;
   const bool is_other = data_ != pane.shared_data();
   stale_ |= is_other || contents_ != contents || hits_ != pane.hits();
@@ -458,6 +500,8 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
   paint_ = paint;
   shown_kernel_ = shown_kernel;
   legend_ = contents_ == nullptr ? std::vector<LegendEntry>() : LegendOf(frame.theme, *contents_);
+  if (contents_ != nullptr && MeasureInView(frame.context) != HeatMeasure::kOff)
+    std::ranges::copy(HeatLegend(frame.theme, contents_->amounts()), std::back_inserter(legend_));
   if (is_other) {
     open_.assign(data_->graph.tree().size(), false);
     lists_unassigned_ = false;
@@ -470,10 +514,12 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
   followed_ = selected;
   if (follows) focus_ = RowOf(selected);
   if (stale_) FillRows();
-  const float left = ImGui::GetCursorScreenPos().x, width = ImGui::GetContentRegionAvail().x;
+  const float left = ImGui::GetCursorScreenPos().x;
   const float bar = ImGui::GetStyle().ScrollbarSize;
+  const bool has_peak = contents_ != nullptr && contents_->has_peak();
+  const float right = left + width - bar;
   const Columns columns{left, left + width * kBecameFrom, left + width * kRunsFrom,
-                        left + width - bar};
+                        right - (has_peak ? kPeakWidth * frame.scale : 0), right};
   DrawHead(frame, columns, titles);
   ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.theme[Color::kCanvas]);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
@@ -500,15 +546,15 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
 }
 
 std::string ContentsPane::Csv() const {
-  std::string out = "depth,name,operations,kernels,became,amount,bytes,flops\n";
+  std::string out = "depth,name,operations,kernels,became,amount,bytes,flops,peak_bytes\n";
   for (const Row& row : rows_) {
     const ContentSums sums = SumsOf(row);
     const uint32_t kernel = KernelOf(row, sums);
     out += fmt::format(
-        "{},{},{},{},{},{:.0f},{:.0f},{:.0f}\n", row.depth, CsvCell(NameOf(row)), sums.operations,
-        sums.launches(),
+        "{},{},{},{},{},{:.0f},{:.0f},{:.0f},{:.0f}\n", row.depth, CsvCell(NameOf(row)),
+        sums.operations, sums.launches(),
         kernel == graph::kNoKernel ? std::string() : CsvCell(NameOfKernel(*paint_.kernels, kernel)),
-        sums.total(), sums.cost.bytes, sums.cost.flops);
+        sums.total(), sums.bytes, sums.flops, sums.peak);
   }
   return out;
 }

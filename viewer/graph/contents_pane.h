@@ -30,14 +30,16 @@ class ContentsPane {
   // The groups of `pane` as rows. `contents` null: nothing is counted yet.
   ContentEvents Draw(Frame& frame, GraphPane& pane, const std::shared_ptr<const Contents>& contents,
                      const KernelPaint& paint, uint32_t shown_kernel, const ContentTitles& titles,
-                     float height);
+                     ImVec2 room);
   // Up, Down, Left (close, or the scope around), Right (open); else as a graph.
   ContentEvents Step(Command command);
   void CloseAll();
   void OpenAll();
-  // Rows of a scope in program order, or the largest first.
-  void SwitchOrder();
-  bool is_largest_first() const { return largest_first_; }
+  // Rows of a scope in program order, or the largest first: by what the bars show, or by the peak.
+  enum class Order : uint8_t { kProgram, kAmount, kPeak };
+  void SwitchOrder(Order order);
+  void SwitchOrder() { SwitchOrder(Order::kAmount); }
+  bool is_largest_first() const { return order_ == Order::kAmount; }
   // The rows that are there, also those that are not in view.
   std::string Csv() const;
   size_t rows() const { return rows_.size(); }
@@ -50,7 +52,8 @@ class ContentsPane {
     int depth = 0;
   };
   struct Columns {
-    float left = 0, became = 0, runs = 0, right = 0;  // where they begin on the screen, and the end
+    float left = 0, became = 0, runs = 0, peak = 0,
+          right = 0;  // where they begin on the screen, and the end
   };
   void FillRows();
   void FindHits();
@@ -69,8 +72,11 @@ class ContentsPane {
   void DrawName(Frame& frame, const Row& row, const ContentSums& sums, ImVec2 at, float end);
   void DrawBecame(Frame& frame, const ContentSums& sums, uint32_t kernel, ImVec2 at, float end);
   void DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, float end);
+  void DrawPeak(Frame& frame, const ContentSums& sums, ImVec2 at, float end);
   void DrawRibbon(Frame& frame, const Columns& columns, float top) const;
   void DrawText(Frame& frame, ImVec2 at, float end, Color color, const std::string& text,
+                bool is_right);
+  void DrawText(Frame& frame, ImVec2 at, float end, uint32_t color, const std::string& text,
                 bool is_right);
 
   std::vector<Row> rows_;
@@ -83,7 +89,8 @@ class ContentsPane {
   uint32_t shown_kernel_ = graph::kNoKernel;
   std::vector<LegendEntry> legend_;
   std::vector<bool> open_;  // by node
-  bool lists_unassigned_ = false, largest_first_ = false;
+  bool lists_unassigned_ = false;
+  Order order_ = Order::kProgram;
   graph::NodeId focus_;
   hlo::InstructionId followed_;  // the selection that focus_ went to
   double most_ = 0;              // the amount of the longest bar

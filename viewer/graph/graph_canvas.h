@@ -27,6 +27,8 @@ namespace hloscope::viewer {
 // What a box looks like beyond its text.
 struct BoxStyle {
   uint32_t color = 0;  // of the stripe, or of the whole box where it is small; 0xAABBGGRR
+  uint32_t fill = 0;   // of all of the box, opaque, and what is written on it: its heat; 0: none
+  uint32_t ink = 0;
   analysis::Place place = analysis::Place::kUndecided;
   const analysis::Transfer* transfer = nullptr;
   uint32_t kernel = graph::kNoKernel;             // that all of the box is in

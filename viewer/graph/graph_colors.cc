@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 
-#include "core/analysis/cost.h"
 #include "core/graph/lanes.h"
 #include "core/graph/looks.h"
 #include "viewer/graph/graph_legend.h"
@@ -100,10 +99,6 @@ NodeColors::Value NodeColors::ValueOf(hlo::InstructionId id) const {
       return {0, TypeCategory(module.shape(id))};
     case ColorMode::kOrigin:
       return {origins_ == nullptr ? 0.0 : origins_->stage_of[id.index], -1};
-    case ColorMode::kFlops:
-      return {analysis::CostOf(module, id).flops, -1};
-    case ColorMode::kBytes:
-      return {analysis::CostOf(module, id).bytes, -1};
     case ColorMode::kError: {
       const auto found = heat_.find(id.index);
       if (found != heat_.end()) return {0, static_cast<int>(found->second)};
@@ -118,7 +113,7 @@ NodeColors::Value NodeColors::ValueOf(hlo::InstructionId id) const {
   return {};
 }
 
-// Of a group: the sum of a cost, the latest origin, the most frequent category that matters.
+// Of a group: the latest origin, the most frequent category that matters.
 NodeColors::Value NodeColors::Sum(NodeId id) const {
   if (mode_ == ColorMode::kKernel &&
       (kernels_.kernels == nullptr || kernels_.kernels->map.kernels.empty()))
@@ -166,8 +161,7 @@ NodeColors::Value NodeColors::Most(const Totals& totals) {
 }
 
 void NodeColors::Join(double number, Totals& totals) const {
-  totals.number =
-      mode_ == ColorMode::kOrigin ? std::max(totals.number, number) : totals.number + number;
+  totals.number = std::max(totals.number, number);
 }
 
 void NodeColors::Add(hlo::InstructionId id, Totals& totals) const {
@@ -192,16 +186,11 @@ uint32_t NodeColors::Of(NodeId id) const {
   }
   const Value value = node.kind == NodeKind::kInstruction ? ValueOf(node.instruction) : Sum(id);
   if (!IsRamp()) return CategoryColor(value.category);
-  if (most_ <= 0) return Ramp(0);
-  if (mode_ == ColorMode::kOrigin) return Ramp(value.number / most_);
-  // Costs spread over many powers of ten.
-  return Ramp(std::clamp(1 + std::log10(std::max(value.number, 1e-9) / most_) / 4, 0.0, 1.0));
+  return Ramp(most_ <= 0 ? 0 : value.number / most_);
 }
 
 uint32_t NodeColors::Ramp(double share) const {
-  const Color low = mode_ == ColorMode::kOrigin ? Color::kDeviceHost : Color::kLine;
-  const Color high = mode_ == ColorMode::kOrigin ? Color::kBroadcast : Color::kParameter;
-  return Mixed(theme_[low], theme_[high], std::clamp(share, 0.0, 1.0));
+  return Mixed(theme_[Color::kDeviceHost], theme_[Color::kBroadcast], std::clamp(share, 0.0, 1.0));
 }
 
 uint32_t NodeColors::CategoryColor(int category) const {
@@ -250,15 +239,6 @@ std::vector<LegendEntry> NodeColors::Legend(std::span<const std::string> stage_n
       const size_t step = count / 5 + 1;
       for (size_t k = 0; k < count; k += step)
         out.push_back({Ramp(most_ > 0 ? static_cast<double>(k) / most_ : 0), stage_names[k]});
-      break;
-    }
-    case ColorMode::kFlops:
-    case ColorMode::kBytes: {
-      const char* unit = mode_ == ColorMode::kFlops ? "operations" : "bytes";
-      for (int power = 4; power >= 0; power -= 2) {
-        out.push_back(
-            {Ramp(1 - power / 4.0), fmt::format("{:.2g} {}", most_ / std::pow(10.0, power), unit)});
-      }
       break;
     }
     case ColorMode::kError:

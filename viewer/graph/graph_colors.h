@@ -9,9 +9,9 @@
 
 #include "core/graph/looks.h"
 #include "core/graph/sums_below.h"
+#include "viewer/facts/error_curve.h"
 #include "viewer/graph/graph_data.h"
 #include "viewer/graph/graph_kernels.h"
-#include "viewer/lab/error_curve.h"
 #include "viewer/widgets/theme.h"
 
 namespace hloscope::viewer {
@@ -53,9 +53,7 @@ class NodeColors {
   Value Sum(graph::NodeId id) const;
   uint32_t Ramp(double share) const;
   uint32_t CategoryColor(int category) const;
-  bool IsRamp() const {
-    return mode_ == ColorMode::kFlops || mode_ == ColorMode::kBytes || mode_ == ColorMode::kOrigin;
-  }
+  bool IsRamp() const { return mode_ == ColorMode::kOrigin; }
 
   const GraphData& data_;
   ColorMode mode_;

@@ -11,6 +11,7 @@
 #include "core/graph/computed_by.h"
 #include "core/graph/count_text.h"
 #include "viewer/facts/answers.h"
+#include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/task_cache.h"
@@ -24,7 +25,27 @@ int64_t CountOperations(const hlo::Module& module, std::span<const hlo::Instruct
       members, [&](hlo::InstructionId id) { return graph::IsOperation(module, id); });
 }
 
+struct SourceKey {
+  using Value = SourceKernels;
+  int32_t module = -1, earlier = 0, stage = -1;
+  auto operator<=>(const SourceKey&) const = default;
+};
+
 }  // namespace
+
+std::shared_ptr<const StageKernels> CompiledKernelsOf(Context& context, int32_t module) {
+  const int32_t stage = context.document.dump()->FinalStage(module);
+  if (stage < 0) return nullptr;
+  const Pending<hlo::Module>& read = context.data.Module(module, stage);
+  if (!read.ready()) return nullptr;
+  const Pending<StageKernels>& made = context.cache.Get(
+      PartKey<StageKernels>{module}, "finding kernels",
+      [dump = context.document.dump().value, compiled = read.value, module](TaskControl&) {
+        return Computed<StageKernels>(std::make_shared<StageKernels>(
+            compiled, analysis::PlacementIn(*dump, module, *compiled)));
+      });
+  return made.ready() ? made.value : nullptr;
+}
 
 std::shared_ptr<const graph::Overview> OverviewOf(Context& context, int32_t module, int32_t stage,
                                                   const std::shared_ptr<const GraphData>& data,
@@ -41,21 +62,21 @@ std::shared_ptr<const SourceKernels> SourceKernelsOf(
     Context& context, int32_t module, int32_t stage,
     const std::shared_ptr<const hlo::Module>& first,
     const std::shared_ptr<const hlo::Module>& later,
-    const std::shared_ptr<const StageKernels>& kernels) {
+    const std::shared_ptr<const StageKernels>& kernels, int32_t earlier) {
   // Until it is known how much there is to read.
   if (FactsOf(context, module).waiting()) return nullptr;
   const Pending<SourceKernels>& found = context.cache.Get(
-      PartKey<SourceKernels>{module, stage}, "linking source and fused graph",
-      [provenance = context.data.Provenance(module), stage, first, later, kernels,
+      SourceKey{module, earlier, stage}, "linking source and fused graph",
+      [provenance = context.data.Provenance(module), earlier, stage, first, later, kernels,
        through_all = MayReadAllStages(context, module)](TaskControl&) {
         auto made = std::make_shared<SourceKernels>();
         made->links = provenance == nullptr
                           ? analysis::Align(*first, *later)
-                          : provenance->lineage().Between(0, *first, stage, *later);
+                          : provenance->lineage().Between(earlier, *first, stage, *later);
         // As Selection follows it; a direct way may lead to a kernel like the right one.
         Result<std::vector<uint32_t>> each =
             provenance != nullptr && through_all
-                ? graph::KernelOfEach(provenance->lineage(), 0, stage, kernels->map)
+                ? graph::KernelOfEach(provenance->lineage(), earlier, stage, kernels->map)
                 : InputError("not followed");
         made->kernel_of = each ? graph::WithFoldedOperations(*first, *std::move(each))
                                : graph::MapOperations(*first, made->links, kernels->map);

@@ -16,10 +16,10 @@
 
 namespace hloscope::viewer {
 
-// Of the first stage, against another.
+// Of an earlier stage, mostly the first, against another.
 struct SourceKernels {
   analysis::Alignment links;
-  std::vector<uint32_t> kernel_of;  // by instruction of the first stage
+  std::vector<uint32_t> kernel_of;  // by instruction of the earlier stage
   graph::KernelMembers members;
   std::shared_ptr<const hlo::Module> first;
 };
@@ -32,7 +32,9 @@ std::shared_ptr<const SourceKernels> SourceKernelsOf(
     Context& context, int32_t module, int32_t stage,
     const std::shared_ptr<const hlo::Module>& first,
     const std::shared_ptr<const hlo::Module>& later,
-    const std::shared_ptr<const StageKernels>& kernels);
+    const std::shared_ptr<const StageKernels>& kernels, int32_t earlier = 0);
+// The kernels of the compiled module in view; null while they are found, or where there are none.
+std::shared_ptr<const StageKernels> CompiledKernelsOf(Context& context, int32_t module);
 
 // What one picture shows of them: the kernels of the stage in view, and by instruction of the
 // picture's own stage which of them computes it.

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 
+#include "viewer/graph/heat_list.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
+
+constexpr float kHeatMenu = 220;  // logical pixels
 
 void ToggleButton(const char* label, bool& value, const char* help) {
   const bool was = value;
@@ -30,8 +33,10 @@ std::string GraphLook::Text() const {
 void GraphLook::SetText(std::string_view text) {
   if (text.size() != 11) return;
   const int number = text[0] - '0';
-  if (number < 0 || static_cast<size_t>(number) >= ColorModeRows().size()) return;
-  mode = static_cast<ColorMode>(number);
+  if (number < 0 || number > 9) return;
+  // Earlier versions had more of them.
+  const bool is_known = static_cast<size_t>(number) < ColorModeRows().size();
+  mode = is_known ? static_cast<ColorMode>(number) : ColorMode::kKernel;
   linked = text[2] == '1';
   minimap = text[4] == '1';
   for (size_t k = 0; k < kShownCount; ++k) shown[k] = text[6 + k] == '1';
@@ -87,6 +92,8 @@ bool GraphLook::Run(Command command) {
 void DrawLookBar(Frame& frame, GraphLook& look, bool has_source, bool is_large, bool shows_rows) {
   if (is_large) {
     ToggleButton("Contents", look.contents, "the program as rows, or as graphs\n4");
+    SameLineIfRoom(kHeatMenu * frame.scale);
+    DrawHeatMenu(frame, kHeatMenu * frame.scale);
     if (shows_rows) return;
     SameLineIfRoom(ButtonWidth(kGraphTitles[0]));
   }
@@ -97,11 +104,17 @@ void DrawLookBar(Frame& frame, GraphLook& look, bool has_source, bool is_large, 
     ToggleButton(kGraphTitles[k], value, "show or hide this graph\n1, 2, 3");
     if (value != look.shown[k]) look.Toggle(k);
   }
-  SameLineIfRoom(170 * frame.scale);
-  ImGui::SetNextItemWidth(170 * frame.scale);
+  if (!is_large) {
+    SameLineIfRoom(kHeatMenu * frame.scale);
+    DrawHeatMenu(frame, kHeatMenu * frame.scale);
+  }
+  SameLineIfRoom(140 * frame.scale);
+  ImGui::SetNextItemWidth(140 * frame.scale);
+  ImGui::BeginDisabled(MeasureInView(frame.context) != HeatMeasure::kOff);
   const bool is_open =
       ImGui::BeginCombo("##colour", ColorModeRows()[static_cast<size_t>(look.mode)].title.data());
-  Help("meaning of box colours\nC");
+  ImGui::EndDisabled();
+  Help("meaning of box colours, while heat is off\nC");
   if (is_open) {
     for (const ColorModeRow& row : ColorModeRows()) {
       if (ImGui::Selectable(row.title.data(), row.mode == look.mode)) look.mode = row.mode;

@@ -286,13 +286,14 @@ void GraphPainter::PaintBox(uint32_t index, Detail detail) {
     }
   }
   list_.AddRectFilled(a, b, frame_.theme[group ? Color::kRaised : Color::kPanel], 3 * zoom_);
-  list_.AddRectFilled(
-      a, b, Blend(style.color, style.place == analysis::Place::kHost ? 0.4f : 0.16f), 3 * zoom_);
+  const float ground = style.place == analysis::Place::kHost ? 0.4f : 0.16f;
+  list_.AddRectFilled(a, b, style.fill != 0 ? style.fill : Blend(style.color, ground), 3 * zoom_);
   DrawOutline(list_, a, b, style.change.value_or(graph::LookOf(style.place).outline),
               style.change ? style.color : OutlineColor(frame_.theme, style), zoom_,
               1.2f * frame_.scale);
-  list_.AddRectFilled({a.x + 4 * zoom_, a.y + 6 * zoom_}, {a.x + 8 * zoom_, b.y - 6 * zoom_},
-                      style.color);
+  if (style.fill == 0)
+    list_.AddRectFilled({a.x + 4 * zoom_, a.y + 6 * zoom_}, {a.x + 8 * zoom_, b.y - 6 * zoom_},
+                        style.color);
   PaintRing(a, b, index);
   if (style.verdict) {
     // In the corner, so that it is recognised without its colour too.
@@ -331,7 +332,12 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   const graph::NodeText& text = box.count > 0 ? part : whole;
   const float left = a.x + (graph::kNodePadding + 1) * zoom_;
   const float height = b.y - a.y;
-  const Color color = styles_[index].is_quiet ? Color::kTextSecondary : Color::kText;
+  const BoxStyle& style = styles_[index];
+  const auto ink = [&](bool is_quiet) {
+    if (style.fill != 0) return style.ink;
+    return frame_.theme[is_quiet ? Color::kTextSecondary : Color::kText];
+  };
+  const uint32_t color = ink(style.is_quiet);
   if (height < kTwoLinesHeight * frame_.scale) {
     // As large as its box has room for.
     const float room = b.x - 2 * zoom_ - left;
@@ -341,8 +347,8 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
     const float font =
         std::floor(std::clamp(fits, kMinFont * frame_.scale, kMaxFont * frame_.scale));
     const std::string name = scene_.TitleWithin(box.node, text, ColumnsWithin(font, left, b.x));
-    list_.AddText(frame_.mono, font, {left, (a.y + b.y - font) / 2 - frame_.scale},
-                  frame_.theme[color], name.c_str());
+    list_.AddText(frame_.mono, font, {left, (a.y + b.y - font) / 2 - frame_.scale}, color,
+                  name.c_str());
     return;
   }
   const float lines = height / graph::kNodeHeight;  // zoom of a box of two lines
@@ -350,12 +356,11 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   const float subtitle =
       std::round(std::max(graph::kSubtitleSize * lines, kMinFont * frame_.scale));
   const std::string name = scene_.TitleWithin(box.node, text, ColumnsWithin(title, left, b.x));
-  list_.AddText(frame_.mono, title, {left, a.y + 5 * lines}, frame_.theme[color], name.c_str());
+  list_.AddText(frame_.mono, title, {left, a.y + 5 * lines}, color, name.c_str());
   // Boxes of the devices may be narrower than their texts.
   const size_t columns = ColumnsWithin(subtitle, left, b.x);
   if (columns < kMinColumns && columns < graph::Columns(text.subtitle)) return;
-  list_.AddText(frame_.mono, subtitle, {left, a.y + 24 * lines},
-                frame_.theme[Color::kTextSecondary],
+  list_.AddText(frame_.mono, subtitle, {left, a.y + 24 * lines}, ink(true),
                 graph::ElideEnd(text.subtitle, columns).c_str());
 }
 

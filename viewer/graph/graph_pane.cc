@@ -22,6 +22,7 @@
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
+#include "viewer/widgets/heat_ramp.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -82,7 +83,8 @@ bool GraphPane::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
   return true;
 }
 
-void GraphPane::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) {
+void GraphPane::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels,
+                      const std::shared_ptr<const HeatFacts>& heat) {
   const Origins* origins = nullptr;
   if (mode == ColorMode::kOrigin) {
     auto provenance = frame.context.data.Provenance(module());
@@ -99,7 +101,11 @@ void GraphPane::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
       fmt::format("{}:{}:{}:{}:{}:{}:{}", graph_, static_cast<int>(mode), frame.theme.dark(),
                   origins != nullptr, data_->graph.tree().size(), errors.verdict, errors.findings);
   std::shared_ptr<const HostRuns> host_runs = HostRunsOf(frame.context, module(), stage());
-  if (wanted == painted_ && kernels == kernels_ && host_runs == host_runs_) return;
+  if (wanted == painted_ && kernels == kernels_ && host_runs == host_runs_ && heat == heat_facts_)
+    return;
+  heat_facts_ = heat;
+  heat_.reset();
+  if (heat != nullptr) heat_.emplace(data_->module, heat, kernels);
   host_runs_ = std::move(host_runs);
   paints_places_ = mode == ColorMode::kPlace;
   painted_ = wanted;
@@ -116,8 +122,8 @@ void GraphPane::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
   const dump::ModuleEntry& entry =
       frame.context.document.dump()->modules()[static_cast<size_t>(module())];
   for (const dump::StageEntry& stage : entry.stages) names.push_back(SafeText(stage.name, 24));
-  legend_ = colors_->Legend(names);
-  AddPlaces(frame.theme, data_->placement, legend_);
+  legend_ = heat != nullptr ? HeatLegend(frame.theme, *heat) : colors_->Legend(names);
+  if (heat == nullptr) AddPlaces(frame.theme, data_->placement, legend_);
   if (host_runs_ != nullptr) {
     constexpr analysis::Place kHost = analysis::Place::kHost;
     legend_.push_back({PlaceColor(frame.theme, kHost),
@@ -155,6 +161,12 @@ void GraphPane::Follow(Frame& frame) {
 
 std::string GraphPane::Explain(NodeId id) const {
   std::string text = graph::Explain(data_->graph.tree(), id, &data_->placement);
+  if (heat_) {
+    const double value = heat_->ValueOf(data_->graph.tree(), id);
+    if (value > 0)
+      text += fmt::format("\n{}: {}", HeatRowOf(heat_facts_->measure).title,
+                          HeatText(*heat_facts_, value));
+  }
   const graph::Node& node = data_->graph.tree()[id];
   if (node.kind != NodeKind::kInstruction) return text;
   const hlo::Opcode opcode = (*data_->module)[node.instruction].opcode;
@@ -191,6 +203,12 @@ BoxStyle GraphPane::StyleOf(NodeId id) const {
              place == analysis::Place::kHost) {
     // A group with work on the host is as loud as that.
     style.place = place;
+  }
+  if (heat_) {
+    const double place = heat_facts_->PlaceOf(heat_->ValueOf(data_->graph.tree(), id));
+    style.color = place > 0 ? HeatColor(*theme_, place) : (*theme_)[Color::kPanel];
+    style.fill = style.color;
+    style.ink = place > 0 ? InkOn(*theme_, style.fill) : (*theme_)[Color::kTextSecondary];
   }
   style.weight = WeightOf(id);
   style.kernel = KernelOf(id);

@@ -16,6 +16,7 @@
 #include "viewer/graph/graph_colors.h"
 #include "viewer/graph/graph_data.h"
 #include "viewer/graph/graph_ribbon.h"
+#include "viewer/graph/heat_paint.h"
 
 namespace hloscope::viewer {
 
@@ -28,8 +29,10 @@ class GraphPane {
   // there yet, and a sentence is shown instead.
   // `width` that the pane will have, in pixels.
   bool Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part, float width);
-  // Colours by `mode`; waits for origins where they are needed. `kernels` as far as it is known.
-  void Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels);
+  // Colours by `mode`, or by `heat` unless it is null; waits for origins where they are needed.
+  // `kernels` as far as it is known.
+  void Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels,
+             const std::shared_ptr<const HeatFacts>& heat = nullptr);
   // Which nodes stand for the selection, after Ready.
   void Follow(Frame& frame);
   CanvasEvents Draw(Frame& frame, const char* id, float width, float height, bool minimap);
@@ -119,6 +122,8 @@ class GraphPane {
   uint64_t generation_ = 0;  // of the context
   uint64_t graph_ = 0;       // grows with each other graph
   std::optional<NodeColors> colors_;
+  std::optional<HeatPaint> heat_;
+  std::shared_ptr<const HeatFacts> heat_facts_;  // that heat_ is of; null: none
   const Theme* theme_ = nullptr;
   std::string painted_;  // what the colours are of
   uint64_t style_version_ = 0;

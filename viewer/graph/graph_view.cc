@@ -19,6 +19,7 @@
 #include "viewer/graph/graph_links.h"
 #include "viewer/graph/graph_look.h"
 #include "viewer/graph/graph_pane.h"
+#include "viewer/graph/heat_list.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
@@ -56,22 +57,35 @@ class GraphView : public View {
     stage_ = stage;
     DrawToolbar(frame);
     FindKernels(frame);
+    FindHeat(frame);
     LookFirst(frame);
     shown_kernel_ = KernelInView(frame);
     DrawHeadline(frame);
     const float legend = LegendHeight(frame, Legend());
     legend_shown_ = legend > 0;
+    list_width_ = ListWidth(frame);
     if (!ReadyToDraw(frame)) return;
+    const ImVec2 corner = ImGui::GetCursorPos(), room = ImGui::GetContentRegionAvail();
     if (ShowsRows()) {
-      DrawRows(frame, ImGui::GetContentRegionAvail().y - legend);
+      DrawRows(frame, {room.x - list_width_, room.y - legend});
     } else {
       DrawPanes(frame, legend);
       DrawRibbonOver(frame);
+    }
+    if (list_width_ > 0) {
+      const ImVec2 below = ImGui::GetCursorPos();
+      ImGui::SetCursorPos({corner.x + room.x - list_width_ + 8 * frame.scale, corner.y});
+      ImGui::BeginChild("##hottest", {list_width_ - 8 * frame.scale, room.y - legend});
+      DrawHeatList(frame, *heat_list_);
+      ImGui::EndChild();
+      ImGui::SetCursorPos(below);
     }
     if (legend_shown_) DrawLegend(frame, Legend());
   }
 
   bool Run(Command command, Frame& frame) override {
+    if (command == Command::kGraphHeat || command == Command::kGraphColor)
+      ChooseHeat(frame.context, HeatMeasure::kOff);
     if (command == Command::kGraphHeat) return look_.Run(command);  // before it was drawn, too
     GraphPane& pane = Active();
     if (pane.data() == nullptr) return false;
@@ -149,6 +163,7 @@ class GraphView : public View {
     if (!sought_.empty()) out += fmt::format("found {}\n", fusions_.found());
     if (const HostRuns* runs = fusions_.host_runs())
       out += fmt::format("{}: {}\n", kRanOnHost, runs->sentences.size());
+    if (heat_ != nullptr) out += fmt::format("heat {}\n", HeatRowOf(heat_->measure).id);
     return out + fmt::format("{} boxes, {} open, colour {}{}\nzoom {:.3f}\n", picture.boxes.size(),
                              frames, ColorModeRows()[static_cast<size_t>(look_.mode)].id,
                              part_.kind == GraphPart::Kind::kAround  ? ", around"
@@ -333,6 +348,12 @@ class GraphView : public View {
       sources_ = SourceKernelsOf(frame.context, module_, stage_, first, data->module, kernels_);
   }
 
+  // Null too where nothing is hot: then the list says why.
+  void FindHeat(Frame& frame) {
+    heat_list_ = HeatInView(frame.context);
+    heat_ = heat_list_ != nullptr && heat_list_->missing.empty() ? heat_list_ : nullptr;
+  }
+
   KernelPaint PaintOf(size_t which) const {
     if (which != kSource) return {kernels_, nullptr};
     return sources_ == nullptr ? KernelPaint() : KernelPaint{kernels_, sources_};
@@ -442,7 +463,7 @@ class GraphView : public View {
 
   // Which of the two is shown depends on how large the graphs are.
   bool ReadyToDraw(Frame& frame) {
-    const float width = ImGui::GetContentRegionAvail().x;
+    const float width = ImGui::GetContentRegionAvail().x - list_width_;
     float total = 0;
     for (size_t k : look_.ShownNow(HasSource())) total += look_.share[k];
     return fusions_.Ready(frame, module_, stage_, part_, width * look_.share[kFusions] / total) &&
@@ -451,13 +472,13 @@ class GraphView : public View {
   }
 
   void Prepare(Frame& frame, GraphPane& pane, size_t which) {
-    pane.Paint(frame, look_.mode, PaintOf(which));
+    pane.Paint(frame, look_.mode, PaintOf(which), heat_);
     pane.Follow(frame);
     pane.HighlightKernel(shown_kernel_);
     pane.Find(frame, sought_);
   }
 
-  void DrawRows(Frame& frame, float height) {
+  void DrawRows(Frame& frame, ImVec2 room) {
     Prepare(frame, fusions_, kFusions);
     fusions_.PlaceLanes();  // for exports
     if (HasSource()) Prepare(frame, source_, kSource);
@@ -469,7 +490,7 @@ class GraphView : public View {
     const ContentTitles titles{
         HasSource() ? TitleOf(frame.context, kSource) : TitleOf(frame.context, kFusions),
         HasSource() ? TitleOf(frame.context, kFusions) : "Kernels"};
-    Act(frame, rows_.Draw(frame, Program(), contents, paint, shown_kernel_, titles, height));
+    Act(frame, rows_.Draw(frame, Program(), contents, paint, shown_kernel_, titles, room));
   }
 
   void Act(Frame& frame, const ContentEvents& events) {
@@ -547,8 +568,16 @@ class GraphView : public View {
     }
   }
 
+  // Of the list of the hottest; 0 where the pictures need the room.
+  float ListWidth(const Frame& frame) const {
+    constexpr float kMinWidth = 700;
+    const bool has_room = ImGui::GetContentRegionAvail().x > kMinWidth * frame.scale;
+    return heat_list_ != nullptr && has_room ? kHeatListWidth * frame.scale : 0;
+  }
+
   void DrawPanes(Frame& frame, float legend) {
-    const ImVec2 room = ImGui::GetContentRegionAvail();
+    const ImVec2 all = ImGui::GetContentRegionAvail();
+    const ImVec2 room(all.x - list_width_, all.y);
     const std::vector<size_t> shown = look_.ShownNow(HasSource());
     const float gap = 4 * frame.scale;
     float total = 0;
@@ -701,6 +730,8 @@ class GraphView : public View {
   std::shared_ptr<const SourceKernels> sources_;
   uint32_t shown_kernel_ = graph::kNoKernel, hovered_kernel_ = graph::kNoKernel;
   uint32_t hovered_next_ = graph::kNoKernel;
+  std::shared_ptr<const HeatFacts> heat_list_, heat_;  // of this frame
+  float list_width_ = 0;
   std::string sought_;
   bool wants_find_ = false;
 };

@@ -21,6 +21,8 @@ Session::Session(const SessionOptions& options)
               .marks = marks_,
               .requests = requests_,
               .messages = messages_,
+              .heat = heat_,
+              .source_folders = source_folders_,
               .experiment = experiment_,
               .bookmarks = bookmarks_,
               .recent = recent_,

@@ -15,6 +15,7 @@
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/experiment.h"
+#include "viewer/model/heat_choice.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
@@ -73,6 +74,8 @@ class Session : public Context {
   Marks marks_;
   Requests requests_;
   Messages messages_;
+  HeatChoice heat_;
+  std::vector<std::string> source_folders_;
   std::vector<Bookmark> bookmarks_;
   std::vector<std::string> recent_;
   struct Refreshing {

@@ -12,6 +12,7 @@
 #include "core/hlo/text/text.h"
 #include "viewer/graph/graph_pane.h"
 #include "viewer/views/change_looks.h"
+#include "viewer/widgets/heat_ramp.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -185,6 +186,11 @@ BoxStyle ChangeCanvas::StyleOf(Side side, NodeId id, const Theme& theme) const {
     style.color = theme[Color::kLine];
     style.is_quiet = true;
   }
+  const HeatPaint* heat = heat_[graph::IndexOf(side)].get();
+  if (heat == nullptr || !node[side].valid()) return style;
+  const double place = heat->facts().PlaceOf(heat->ValueOf(node[side]));
+  style.fill = place > 0 ? HeatColor(theme, place) : theme[Color::kPanel];
+  style.ink = place > 0 ? InkOn(theme, style.fill) : theme[Color::kTextSecondary];
   return style;
 }
 
@@ -274,6 +280,11 @@ std::string ChangeCanvas::Explain(NodeId id) const {
     const char* when = is_one_text ? "" : side == Side::kBefore ? "before: " : "after: ";
     out += fmt::format("\n{}{}", when, HloLine(graph.module(side), node[side]));
   }
+  const HeatPaint* heat = heat_[graph::IndexOf(own)].get();
+  const double value = heat == nullptr ? 0 : heat->ValueOf(node[own]);
+  if (value > 0)
+    out += fmt::format("\n{}: {}", HeatRowOf(heat->facts().measure).title,
+                       HeatText(heat->facts(), value));
   if (const uint32_t inside = graph.changed_inside(id); inside > 0)
     out += fmt::format("\n{} inside", graph::CountedText(inside, "change"));
   return out;

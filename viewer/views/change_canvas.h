@@ -11,6 +11,7 @@
 #include "core/graph/change_picture.h"
 #include "viewer/graph/graph_canvas.h"
 #include "viewer/graph/graph_colors.h"
+#include "viewer/graph/heat_paint.h"
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {
@@ -31,6 +32,12 @@ class ChangeCanvas {
   CanvasEvents Draw(Frame& frame, graph::Side side, float width, float height, bool minimap);
   void EndFrame();
 
+  // Fills the boxes of both sides; null: by what changed.
+  using Heat = std::array<std::shared_ptr<const HeatPaint>, 2>;
+  void SetHeat(const Heat& heat) {
+    if (heat != heat_) ++style_version_;
+    heat_ = heat;
+  }
   void Highlight(std::unordered_set<uint32_t> highlighted, graph::NodeId selected);
   graph::NodeId selected() const { return selected_; }
   void Reveal(graph::NodeId id);
@@ -62,6 +69,7 @@ class ChangeCanvas {
   void Link(size_t from);
 
   std::shared_ptr<const ChangeDrawing> drawing_;
+  Heat heat_;
   std::array<GraphCanvas, 2> canvases_;
   std::unordered_set<uint32_t> highlighted_, highlighted_now_;
   graph::NodeId selected_, hovered_, hovered_next_;

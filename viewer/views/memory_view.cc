@@ -5,16 +5,23 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
 
 #include "core/dump/own_compilation.h"
+#include "viewer/facts/heat.h"
 #include "viewer/facts/memory_groups.h"
 #include "viewer/facts/memory_plan.h"
+#include "viewer/graph/graph_legend.h"
+#include "viewer/graph/heat_list.h"
+#include "viewer/graph/heat_paint.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/model/timeline_camera.h"
+#include "viewer/widgets/heat_ramp.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -64,6 +71,7 @@ class MemoryView : public View {
     const Pending<MemoryPlan>& plan = Plan(context, module, buffers.value);
     if (!ShowPending(frame, plan, "the buffer layout")) return;
     if (plan_ != plan.value) Show(plan.value, buffers.value, module);
+    FindHeat(context);
     DrawHead(frame);
     if (plan_->boxes.empty()) {
       Sentence(frame, "the buffer assignment is empty");
@@ -141,6 +149,31 @@ class MemoryView : public View {
     bytes_.SetWhole({0, std::max<int64_t>(std::min(plan->height, int64_t{1} << 59), 1)});
   }
 
+  // The place on the scale of the heat of each value; none where heat is off.
+  void FindHeat(Context& context) {
+    std::shared_ptr<const HeatFacts> facts = HeatInView(context);
+    if (facts != nullptr && (!facts->missing.empty() || facts->module != module_)) facts = nullptr;
+    if (facts == heat_ && places_.size() == (facts == nullptr ? 0 : table_->values.size())) return;
+    heat_ = std::move(facts);
+    places_.clear();
+    if (heat_ == nullptr) return;
+    std::unordered_map<std::string_view, double> by_name;
+    for (uint32_t i = 0; i < heat_->values.size(); ++i) {
+      if (heat_->values[i] > 0)
+        by_name.emplace(heat_->of->name(hlo::InstructionId(i)), heat_->PlaceOf(heat_->values[i]));
+    }
+    for (const dump::BufferValue& value : table_->values) {
+      const auto found = by_name.find(value.instruction);
+      places_.push_back(found == by_name.end() ? 0 : found->second);
+    }
+  }
+  // Of a box: by its heat, else by what it is for.
+  uint32_t FillOf(const Theme& theme, const MemoryBox& box, bool is_small) const {
+    if (heat_ == nullptr) return theme.With(ColorOfKind(box.kind), is_small ? 0.9F : 0.4F);
+    const double place = places_[static_cast<size_t>(box.value)];
+    return place > 0 ? HeatColor(theme, place) : theme[Color::kPanel];
+  }
+
   void DrawHead(Frame& frame) const {
     std::string text = fmt::format("{} total", BytesText(table_->total_bytes));
     if (plan_->has_lives) {
@@ -156,6 +189,23 @@ class MemoryView : public View {
   }
 
   void DrawLegend(Frame& frame) const {
+    DrawHeatMenu(frame, 220 * frame.scale);
+    ImGui::SameLine(0, 14 * frame.scale);
+    if (heat_ != nullptr) {
+      viewer::DrawLegend(frame, HeatLegend(frame.theme, *heat_));
+    } else {
+      DrawKinds(frame);
+    }
+    const bool has_aliases = std::ranges::any_of(plan_->boxes, &MemoryBox::aliases);
+    if (has_aliases) Sentence(frame, "striped: aliasing buffers");
+    if (!plan_->has_lives) {
+      Sentence(frame,
+               "no live ranges in the dump, so buffers span the whole program; "
+               "--xla_dump_hlo_as_text writes them");
+    }
+  }
+
+  void DrawKinds(Frame& frame) const {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     bool is_first = true;
     for (AllocationKind kind :
@@ -175,13 +225,6 @@ class MemoryView : public View {
       ImGui::SameLine(0, 5 * frame.scale);
       Label(frame.theme, Color::kTextSecondary,
             fmt::format("{} {}", ToString(kind), BytesText(bytes)));
-    }
-    const bool has_aliases = std::ranges::any_of(plan_->boxes, &MemoryBox::aliases);
-    if (has_aliases) Sentence(frame, "striped: aliasing buffers");
-    if (!plan_->has_lives) {
-      Sentence(frame,
-               "no live ranges in the dump, so buffers span the whole program; "
-               "--xla_dump_hlo_as_text writes them");
     }
   }
 
@@ -446,8 +489,7 @@ class MemoryView : public View {
     const bool is_highlighted = IsHighlighted(frame.context, box.value);
     const Color color = ColorOfKind(box.kind);
     const bool is_small = x1 - x0 < 4 || y1 - y0 < 4;
-    list.AddRectFilled(ImVec2(x0, y0), ImVec2(x1, y1),
-                       frame.theme.With(color, is_small ? 0.9F : 0.4F));
+    list.AddRectFilled(ImVec2(x0, y0), ImVec2(x1, y1), FillOf(frame.theme, box, is_small));
     if (box.aliases && !is_small) DrawStripes(frame, color, ImVec2(x0, y0), ImVec2(x1, y1), list);
     if (!is_small) list.AddRect(ImVec2(x0, y0), ImVec2(x1, y1), frame.theme.With(color, 0.9F));
     if (is_highlighted) {
@@ -475,8 +517,10 @@ class MemoryView : public View {
       });
       if (!is_free || taken.size() >= kMaxNames) continue;
       taken.emplace_back(clip.x, clip.y, end, clip.w);
-      list.AddText(ImGui::GetFont(), 13 * scale_, ImVec2(clip.x, clip.y), frame.theme[Color::kText],
-                   name.c_str(), nullptr, 0, &clip);
+      const uint32_t ink = heat_ == nullptr ? frame.theme[Color::kText]
+                                            : InkOn(frame.theme, FillOf(frame.theme, box, false));
+      list.AddText(ImGui::GetFont(), 13 * scale_, ImVec2(clip.x, clip.y), ink, name.c_str(),
+                   nullptr, 0, &clip);
     }
   }
 
@@ -585,6 +629,8 @@ class MemoryView : public View {
   std::shared_ptr<const MemoryPlan> plan_;
   std::shared_ptr<const dump::BufferTable> table_;
   int32_t module_ = -1;
+  std::shared_ptr<const HeatFacts> heat_;  // null: off
+  std::vector<double> places_;             // by value, on its scale
   TimelineCamera points_, bytes_;
   float scale_ = 1, left_ = 0, curve_top_ = 0, curve_ = 0, top_ = 0, width_ = 0, height_ = 0;
   bool hovered_ = false, held_ = false;

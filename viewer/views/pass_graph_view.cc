@@ -7,13 +7,17 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <sstream>
 
 #include "core/base/counted.h"
 #include "core/graph/count_text.h"
 #include "viewer/facts/comparison.h"
+#include "viewer/facts/heat.h"
 #include "viewer/graph/graph_legend.h"
+#include "viewer/graph/heat_list.h"
+#include "viewer/graph/heat_paint.h"
 #include "viewer/model/document.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
@@ -60,6 +64,7 @@ class PassGraphView : public View {
     pair_ = *pair;
     if (!Ready(frame)) return;
     Follow(frame);
+    FindHeat(frame);
     DrawToolbar(frame);
     if (!pair_.changes->counts.any() && !part_.whole) {
       Sentence(frame, pair_.second == 0
@@ -258,6 +263,26 @@ class PassGraphView : public View {
     return true;
   }
 
+  // Of two stages of the module in view; of a second dump nothing is measured.
+  void FindHeat(Frame& frame) {
+    ChangeCanvas::Heat paint;
+    heat_ = HeatInView(frame.context);
+    const bool fits = heat_ != nullptr && heat_->missing.empty() && pair_.second == 0 &&
+                      pair_.module == heat_->module && pair_.module_before == heat_->module;
+    if (!fits) {
+      heat_ = nullptr;
+    } else if (painted_ == heat_ && painted_pair_ == pair_number_ && paint_[0] && paint_[1]) {
+      paint = paint_;
+    } else {
+      painted_ = heat_;
+      painted_pair_ = pair_number_;
+      paint[0] = HeatPaintOf(frame.context, pair_.before, pair_.text_before, heat_);
+      paint[1] = HeatPaintOf(frame.context, pair_.after, pair_.text_after, heat_);
+    }
+    paint_ = paint;
+    canvas_.SetHeat(paint_);
+  }
+
   // --- The one selection of all views
   NodeId Selected(Context& context) const {
     for (Side side : {Side::kAfter, Side::kBefore}) {
@@ -362,6 +387,8 @@ class PassGraphView : public View {
       ImGui::SetItemTooltip("widen the neighbourhood by one edge (Shift+N); now %d", part_.radius);
     }
     DrawIgnoreMetadata(frame);
+    SameLineIfRoom(220 * frame.scale);
+    DrawHeatMenu(frame, 220 * frame.scale);
     DrawWhatIsLeftOut(frame);
   }
 
@@ -434,6 +461,7 @@ class PassGraphView : public View {
         {theme[Color::kLine], fmt::format("{} unchanged", CountText(counts.unchanged))});
     legend.push_back(
         {theme[Color::kTextDisabled], "only on the other side", graph::Outline::kDashed});
+    if (heat_ != nullptr) std::ranges::copy(HeatLegend(theme, *heat_), std::back_inserter(legend));
     return legend;
   }
 
@@ -444,6 +472,9 @@ class PassGraphView : public View {
   graph::ChangePart part_, wanted_part_;
   std::optional<std::array<float, 3>> wanted_camera_;
   ChangeCanvas canvas_;
+  std::shared_ptr<const HeatFacts> heat_, painted_;  // null: off; that paint_ is of
+  ChangeCanvas::Heat paint_;
+  uint64_t painted_pair_ = 0;
   Side active_ = Side::kAfter;
   uint64_t followed_ = UINT64_MAX;    // version of the selection that is shown
   std::optional<uint64_t> revealed_;  // … and that the camera went to

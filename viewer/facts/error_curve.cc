@@ -1,4 +1,4 @@
-#include "viewer/lab/error_curve.h"
+#include "viewer/facts/error_curve.h"
 
 #include <fmt/format.h>
 
