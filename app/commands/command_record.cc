@@ -58,8 +58,8 @@ class RecordCommand : public Command {
              .help = "also the inputs and results of each execution on CPU (large files)"},
             {.name = "--inputs",
              .target = &options_.inputs,
-             .help = "also the arguments of the first call of each function that JAX or TensorFlow "
-                     "compiles, which run, diverge and bundle then take"},
+             .help = "also the arguments of the first call of each function that JAX, TensorFlow or "
+                     "PyTorch/XLA compiles, which run, diverge and bundle then take"},
             {.name = "--profile",
              .target = &options_.profile,
              .help = "also a profile, by the profiler of the framework"},

@@ -171,7 +171,7 @@ def _tell_versions(module):
 _hooks = {name: [(_tell_versions, 'no versions')] for name in ('jax', 'tensorflow', 'torch_xla')}
 if os.environ.get('HLOSCOPE_INPUTS_TO'):
     import hloscope_inputs
-    for _name in ('jax', 'tensorflow'):
+    for _name in _hooks:
         _hooks[_name].append((getattr(hloscope_inputs, _name), 'no inputs are saved'))
 if _to:
     for _name, _hook in (('jax', _jax), ('tensorflow', _tensorflow), ('torch_xla', _torch)):
