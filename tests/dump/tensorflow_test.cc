@@ -135,6 +135,9 @@ struct Expected {
 TEST(TensorFlowMarkingTest, NamesReasonAndFacts) {
   using enum OutsideReason;
   const Expected rows[] = {
+      {"lowered_cond", "PartitionedCall/cond/then/_8/cond/Tanh", kCycle,
+       "Sum and PartitionedCall/cond/then/_8/cond/PartitionedCall/Cast in one cluster, and also "
+       "by "},
       {"no_kernel", "EagerPyFunc", kPython, "EagerPyFunc"},
       {"no_kernel_strings", "AsString", kString, "AsString"},
       {"random", "random_uniform/RandomUniform", kRandom, ""},
