@@ -39,6 +39,7 @@ class device: pass
 class Tensor:
     def __init__(self, values, kind='xla'):
         self.values, self.device, self.dtype, self.waiting = values, types.SimpleNamespace(type=kind), 'torch.float32', True
+        self.is_leaf, self.grad = True, None
     def detach(self): return self
     def item(self): return read(self)
     def cpu(self): return Tensor(self.values, 'cpu')

@@ -248,8 +248,10 @@ def torch_xla(module):
             return None
 
     def live():
-        numbered = ((number_of(value), value) for value in gc.get_objects() if is_xla(value))
-        return [value for number, value in sorted((one for one in numbered if one[0] is not None), key=lambda one: one[0])]
+        found = list(filter(is_xla, gc.get_objects()))
+        found += [value.grad for value in found if value.is_leaf and value.grad is not None]
+        numbered = {number_of(value): value for value in found}
+        return [numbered[number] for number in sorted(number for number in numbered if number is not None)]
 
     def array_of(tensor):
         try:
