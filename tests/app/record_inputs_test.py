@@ -82,6 +82,8 @@ _XLAC._xla_step_marker = _step
 _XLAC._xla_get_tensor_id = lambda tensor: id(tensor)
 _XLAC._check_tensor_need_materialization = lambda given: [t.waiting for t in given]
 _XLAC._get_graph_hash = lambda given: str([t.values for t in given])
+_XLAC._get_executed_fallback_ops = lambda: ['aten::_local_scalar_dense', 'aten::histc', 'aten::nonzero']
+_XLAC._xla_counter_value = {'aten::histc': 2, 'aten::nonzero': 1}.get
 _XLAC._get_tensors_xla_device_data_node = lambda given: ([1] * len(given), given)
 _XLAC._set_all_reduce_token = _XLAC._clear_pending_irs = _XLAC._run_cached_graph = lambda *_: None
 '''
@@ -314,6 +316,7 @@ class RecordInputs(RecordTest):
         self.assertEqual(report['without_inputs'], ['module_0006.SyncTensorsGraph.1'])
         for title, values in zip(titles, ([1, 2], [3, 4], [5, 6])):
             self.assertTrue(self.values(title)['in0.npy'].endswith(array.array('f', values).tobytes()))
+        self.assertIn('ran 2 operations on the host, for it does not lower them: aten::histc (2 times), aten::nonzero (1 time); ', err)
         # What PyTorch/XLA tells of causes and places rests on the frames of Python below it.
         self.assertEqual(err.count('called by step\n'), 1)
         self.assertEqual(err.count('called by read\n'), 1)
