@@ -3,7 +3,7 @@
 // tensors, then what it captured; which of them the module takes, the dump tells (saved_inputs.h).
 // PyTorch/XLA: whatever makes it compile the operations of tensors is called with the tensors whose
 // data those operations read, which are the parameters in order; the module is the file that is new
-// then. It counts the graphs that it has seen by their hash.
+// then. A graph is saved once, by its hash.
 #include "core/debug/record/inputs_hook.h"
 
 namespace hloscope::debug {
