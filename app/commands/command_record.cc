@@ -40,38 +40,39 @@ constexpr int kSignalStatus = 128;
 class RecordCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
-    return {{.name = "command",
-             .target = &command_,
-             .help = "the program and its arguments, after --",
-             .value = "CMD",
-             .required = true,
-             .after_dashes = true},
-            {.name = "--dump",
-             .target = &options_.dump,
-             .help = "the folder for the dump; by default the one of XLA_FLAGS, else hloscope-dump",
-             .value = "DIR"},
-            {.name = "--passes",
-             .target = &options_.passes,
-             .help = "also the module after each pass (many files)"},
-            {.name = "--snapshots",
-             .target = &options_.snapshots,
-             .help = "also the inputs and results of each execution on CPU (large files)"},
-            {.name = "--inputs",
-             .target = &options_.inputs,
-             .help = "also the arguments of the first call of each function that JAX or TensorFlow "
-                     "compiles, which run, diverge and bundle then take"},
-            {.name = "--profile",
-             .target = &options_.profile,
-             .help = "also a profile, by the profiler of the framework"},
-            {.name = "--no-compilation-cache",
-             .target = &options_.caches_off,
-             .help = "disable persistent compilation caches for this run; a cached module leaves "
-                     "at most its optimised form"},
-            {.name = "--framework",
-             .target = &framework_,
-             .help = "the framework of the program, where its imports do not show it",
-             .value = "NAME",
-             .choices = {"jax", "tensorflow", "pytorch"}}};
+    return {
+        {.name = "command",
+         .target = &command_,
+         .help = "the program and its arguments, after --",
+         .value = "CMD",
+         .required = true,
+         .after_dashes = true},
+        {.name = "--dump",
+         .target = &options_.dump,
+         .help = "the folder for the dump; by default the one of XLA_FLAGS, else hloscope-dump",
+         .value = "DIR"},
+        {.name = "--passes",
+         .target = &options_.passes,
+         .help = "also the module after each pass (many files)"},
+        {.name = "--snapshots",
+         .target = &options_.snapshots,
+         .help = "also the inputs and results of each execution on CPU (large files)"},
+        {.name = "--inputs",
+         .target = &options_.inputs,
+         .help = "also the arguments of the first call of each function that JAX, TensorFlow or "
+                 "PyTorch/XLA compiles, which run, diverge and bundle then take"},
+        {.name = "--profile",
+         .target = &options_.profile,
+         .help = "also a profile, by the profiler of the framework"},
+        {.name = "--no-compilation-cache",
+         .target = &options_.caches_off,
+         .help = "disable persistent compilation caches for this run; a cached module leaves "
+                 "at most its optimised form"},
+        {.name = "--framework",
+         .target = &framework_,
+         .help = "the framework of the program, where its imports do not show it",
+         .value = "NAME",
+         .choices = {"jax", "tensorflow", "pytorch"}}};
   }
 
   int Run(const Context& context) override {
@@ -103,6 +104,7 @@ class RecordCommand : public Command {
         Warn("a process got no folder of its own, its modules may replace those of others: " +
              EscapeForTerminal(report.failures));
       xla_ = std::move(report.xla);
+      WarnOfFallbacks(report.fallbacks);
     }
     if (plan->profiles && FilesIn(plan->dump + "/profile") == profiles)
       Warn(
@@ -116,6 +118,19 @@ class RecordCommand : public Command {
   void Warn(std::string text) {
     PrintError("warning: " + text);
     warnings_.push_back(std::move(text));
+  }
+
+  void WarnOfFallbacks(const std::map<std::string, int64_t>& fallbacks) {
+    if (fallbacks.empty()) return;
+    std::string names;
+    for (const auto& [name, count] : fallbacks)
+      names += FormatText("{}{} ({})", names.empty() ? "" : ", ", EscapeForTerminal(name),
+                          Counted(count, "time"));
+    Warn(
+        FormatText("PyTorch/XLA ran {} on the host, for it does not lower them: {}; each ends the "
+                   "graph before it and copies its tensors; fix: use operations that it lowers, "
+                   "or keep these out of the step",
+                   Counted(fallbacks.size(), "operation"), names));
   }
 
   static size_t FilesIn(const std::string& folder) {

@@ -50,6 +50,19 @@ std::string_view Minor(std::string_view version) {
   return version.substr(0, version.find('.', dot + 1));
 }
 
+// Its numbers: 0, 10, 2 of "0.10.2".
+std::vector<int64_t> NumbersOf(std::string_view version) {
+  std::vector<int64_t> numbers{0};
+  for (const char c : version) {
+    if (c == '.') {
+      numbers.push_back(0);
+    } else if (c >= '0' && c <= '9') {
+      numbers.back() = numbers.back() * 10 + (c - '0');
+    }
+  }
+  return numbers;
+}
+
 std::string FailureText(const TriedRow& row) {
   std::string_view verb = "leaves nothing more with";
   if (row.outcome == AdviceOutcome::kUnknownFlag) verb = "is not a flag of";
@@ -61,13 +74,11 @@ std::string FailureText(const TriedRow& row) {
 
 AdviceVerdict JudgeName(std::string_view name, std::string_view framework,
                         std::string_view version) {
-  const TriedRow *same = nullptr, *failed = nullptr;
-  bool any = false;
+  const TriedRow *same = nullptr, *newest = nullptr;
   for (const TriedRow& row : kTried) {
     if (row.name != name || row.framework != framework) continue;
-    any = true;
+    if (newest == nullptr || NumbersOf(newest->version) < NumbersOf(row.version)) newest = &row;
     if (!version.empty() && Minor(row.version) == Minor(version)) same = &row;
-    if (row.outcome != AdviceOutcome::kWorks) failed = &row;
   }
   if (same != nullptr) {
     if (same->outcome == AdviceOutcome::kWorks) return {};
@@ -75,10 +86,11 @@ AdviceVerdict JudgeName(std::string_view name, std::string_view framework,
   }
   const std::string untried =
       version.empty() ? "" : fmt::format("untried with {} {}", framework, version);
-  if (failed != nullptr)
+  if (newest != nullptr && newest->outcome != AdviceOutcome::kWorks)
     return {AdviceState::kFails,
-            FailureText(*failed) + (untried.empty() ? "" : ", and is " + untried)};
-  return {any && version.empty() ? AdviceState::kTried : AdviceState::kUntried, untried};
+            FailureText(*newest) + (untried.empty() ? "" : ", and is " + untried)};
+  return {newest != nullptr && version.empty() ? AdviceState::kTried : AdviceState::kUntried,
+          untried};
 }
 
 // The value that the text gives the name, "2" in "--tf_xla_auto_jit=2'"; empty: none, or a folder

@@ -12,6 +12,10 @@ namespace {
 
 constexpr uint32_t kBufferAssignmentField = 3;  // of HloProto
 
+// Alone in -live-range.txt; XLA of 2025 and earlier wrote it after the buffer assignment, in its
+// file.
+constexpr std::string_view kLiveRangeTitle = "HloLiveRange (max ";
+
 // Of XLA's MemoryUsageReportProto: an entry for each memory space, with its total.
 constexpr uint32_t kSpacesField = 1, kTotalBytesField = 1;
 
@@ -166,12 +170,15 @@ class Assignment {
 
   void TakeLiveRanges(BufferTable& table) const {
     int32_t file = model_.FindFile(module_, FileRole::kLiveRange);
+    const bool is_alone = file >= 0;
+    if (!is_alone) file = model_.FindFile(module_, FileRole::kBufferAssignment);
     if (file < 0) return;
     bool says = false;
     auto read = model_.ReadFile(file, [&](std::string_view text) {
-      says = text.find("HloLiveRange") != std::string_view::npos;
-      return ReadLiveRanges(text);
+      says = text.find(kLiveRangeTitle) != std::string_view::npos;
+      return says || is_alone ? ReadLiveRanges(text) : LiveRanges();
     });
+    if (read && !is_alone && !says) return;
     if (!read) {
       table.warnings.push_back(read.error().ToString());
       return;
@@ -245,6 +252,16 @@ class Assignment {
 
 Result<std::shared_ptr<const BufferTable>> MakeBufferTable(const DumpModel& model, int32_t module) {
   return Assignment(model, module).Make();
+}
+
+bool HasLiveRanges(const DumpModel& model, int32_t module) {
+  if (model.FindFile(module, FileRole::kLiveRange) >= 0) return true;
+  const int32_t file = model.FindFile(module, FileRole::kBufferAssignment);
+  if (file < 0) return false;
+  const auto found = model.ReadFile(file, [](std::string_view text) {
+    return text.find(kLiveRangeTitle) != std::string_view::npos;
+  });
+  return found && *found;
 }
 
 }  // namespace hloscope::dump

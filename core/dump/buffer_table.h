@@ -10,5 +10,7 @@ namespace hloscope::dump {
 
 // What DumpModel::Buffers gives.
 Result<std::shared_ptr<const BufferTable>> MakeBufferTable(const DumpModel& model, int32_t module);
+// Whether a file of the module says when its values live.
+bool HasLiveRanges(const DumpModel& model, int32_t module);
 
 }  // namespace hloscope::dump

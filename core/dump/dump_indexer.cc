@@ -51,6 +51,7 @@ constexpr Framework kFrameworks[] = {
     {"SyncTensorsGraph", "PyTorch/XLA"},
     {"IrToHlo", "PyTorch/XLA"},
     {"SyncLiveTensorsGraph", "PyTorch/XLA"},
+    {"ReplicateShardedData", "PyTorch/XLA"},
     {"cluster_", "TensorFlow"},
     {"a_inference_", "TensorFlow"},
     {"__inference_", "TensorFlow"},

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/dump/advice.h"
+#include "core/dump/buffer_table.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/listing/word_list.h"
 #include "core/dump/own_compilation.h"
@@ -177,6 +178,7 @@ class Finder {
       return compiled && ListHolds(row.devices, module(m).device);
     };
     auto has = [&](size_t m) {
+      if (row.roles == "live-range") return HasLiveRanges(model_, static_cast<int32_t>(m));
       return std::ranges::any_of(module(m).files, [&](int32_t k) {
         return ListHolds(row.roles, ToString(model_.files()[static_cast<size_t>(k)].role));
       });

@@ -121,10 +121,14 @@ class Together {
     const RunRecords records = ReadRunRecords(model_);
     const RunRecord* record = records.For("");
     if (record != nullptr && record->framework != "TensorFlow") record = nullptr;
-    const AutoClustering state = saw_marked_ || was_logged_ || !summary_->clusters.empty()
-                                     ? AutoClustering::kOn
-                                     : StateByFlags(record, only_cpus);
-    if (state != AutoClustering::kOn) LeaveUnmarked(state, FixOfState(state, only_cpus));
+    AutoClustering state = StateByFlags(record, only_cpus);
+    if (saw_marked_ || was_logged_ || !summary_->clusters.empty()) {
+      const bool in_scopes = saw_scopes_ && !saw_others_ && state != AutoClustering::kOn;
+      state = in_scopes ? AutoClustering::kInScopes : AutoClustering::kOn;
+      if (in_scopes) LeaveOutsideScopes();
+    } else if (state != AutoClustering::kOn) {
+      LeaveUnmarked(state, FixOfState(state, only_cpus));
+    }
     for (TensorFlowNode& node : summary_->unclustered) JudgeFix(node, record);
     for (TensorFlowNode& node : summary_->in_functions) JudgeFix(node, record);
     summary_->verdict = JudgeClustering(model_, *summary_, state);
@@ -191,7 +195,10 @@ class Together {
     const bool eager = IsEagerGraph(**graph);
     for (const TensorFlowNode& node : (*graph)->nodes) {
       if (!node.device.empty()) devices_.insert(node.device);
-      if (!node.cluster.empty()) continue;
+      if (!node.cluster.empty()) {
+        (node.xla_compile == true ? saw_scopes_ : saw_others_) = true;
+        continue;
+      }
       if (!node.function.empty()) {
         const bool is_new = node.why != OutsideReason::kUnknown &&
                             in_functions_.emplace(node.function, node.name).second;
@@ -283,6 +290,15 @@ class Together {
     }
   }
 
+  // Nodes that nothing in the graph kept out of a cluster.
+  void LeaveOutsideScopes() {
+    for (TensorFlowNode& node : summary_->unclustered) {
+      const bool could =
+          node.why >= OutsideReason::kTooSmall && node.why <= OutsideReason::kResourceOrder;
+      if (could && !node.xla_compile) SetVerdict(node, {OutsideReason::kNotInScope, {}});
+    }
+  }
+
   void AddCompiled(const ModuleEntry& module) {
     size_t end = module.name.find("__XlaCompiledKernel_");
     if (end == std::string::npos || !module.name.starts_with("cluster_")) return;
@@ -322,6 +338,7 @@ class Together {
   std::set<std::pair<std::string, std::string>> in_functions_;
   bool marked_ = true;
   bool saw_marked_ = false;  // a graph of the marking pass, or one with clusters
+  bool saw_scopes_ = false, saw_others_ = false;  // clustered nodes with _XlaCompile, and without
   bool was_logged_ = false;  // the log tells of nodes that the marking pass looked at
 };
 

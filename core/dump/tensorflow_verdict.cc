@@ -109,6 +109,8 @@ std::string StateText(AutoClustering state, bool only_cpus) {
       return only_cpus ? "auto-clustering was on for the CPU" : "auto-clustering was on";
     case AutoClustering::kNotForCpu:
       return "auto-clustering was on, but not for the CPU";
+    case AutoClustering::kInScopes:
+      return "auto-clustering was on only inside jit_scope";
     case AutoClustering::kOff:
       return "TF_XLA_FLAGS did not enable auto-clustering";
     default:
@@ -128,6 +130,8 @@ std::string_view NameOf(AutoClustering state) {
       return "on";
     case AutoClustering::kNotForCpu:
       return "not_for_cpu";
+    case AutoClustering::kInScopes:
+      return "in_scopes";
     case AutoClustering::kOff:
       return "off";
     default:
@@ -198,6 +202,14 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
     text += fmt::format("{}{} {} to be compiled as a whole (jit_compile=True), and left no module",
                         text.empty() ? "" : "; ", NameList({lost.begin(), lost.end()}),
                         VerbFor(lost.size(), "was", "were"));
+  const bool all_eager =
+      text.empty() && std::ranges::any_of(summary.unclustered, [](const TensorFlowNode& node) {
+        return node.eager && !IsPlumbing(node.op);
+      });
+  if (verdict.operations == 0 && all_eager) {
+    text = "eager mode ran each operation by itself: XLA compiles functions";
+    verdict.fix = "put the operations in a function: tf.function(jit_compile=True)";
+  }
   if (verdict.operations == 0) return verdict;
   const std::string_view other = text.empty() ? "" : "other ";
   const bool only_cpus = std::ranges::all_of(summary.devices, [](const std::string& device) {
@@ -205,7 +217,7 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
   });
   if (!text.empty()) text += "; ";
   text += StateText(state, only_cpus);
-  if (state != AutoClustering::kOn) {
+  if (state != AutoClustering::kOn && state != AutoClustering::kInScopes) {
     text += ": " + CountText(verdict, summary, other);
     if (other.empty()) verdict.fix = FixOfState(state, only_cpus);
     return verdict;

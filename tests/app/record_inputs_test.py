@@ -17,6 +17,96 @@ from record_test import HLOSCOPE, RecordTest
 
 TYPES = {'f32': ('<f4', 'f'), 's32': ('<i4', 'i'), 's64': ('<i8', 'q')}
 
+NUMPY = '''
+import array as arrays, struct, types, zipfile
+
+class array:
+    def __init__(self, values, _):
+        self.shape, self.data = (len(values),), arrays.array('f', values).tobytes()
+        self.dtype = types.SimpleNamespace(name='float32', isbuiltin=1)
+
+def savez(file, **members):
+    with zipfile.ZipFile(file, 'w') as archive:
+        for name, one in members.items():
+            head = (repr({'descr': '<f4', 'fortran_order': False, 'shape': one.shape}) + ' ' * 53)[:53 + 64] + '\\n'
+            archive.writestr(name + '.npy', b'\\x93NUMPY\\x01\\x00' + struct.pack('<H', len(head)) + head.encode() + one.data)
+'''
+TORCH = '''
+import types
+float16 = float32 = float64 = uint8 = int16 = None
+
+class device: pass
+class Tensor:
+    def __init__(self, values, kind='xla'):
+        self.values, self.device, self.dtype, self.waiting = values, types.SimpleNamespace(type=kind), 'torch.float32', True
+        self.is_leaf, self.grad = True, None
+    def detach(self): return self
+    def item(self): return read(self)
+    def cpu(self): return Tensor(self.values, 'cpu')
+    def to(self, place): return self
+    def tolist(self): return self.values
+    def numpy(self):
+        import numpy
+        return numpy.array(self.values, 'f')
+    def __bool__(self): return True
+    def __float__(self): return 0.
+    __complex__ = __index__ = __int__ = __float__
+
+def read(tensor):
+    import torch_xla
+    torch_xla._XLAC._compile([tensor])
+    return tensor.values[0]
+'''
+TORCH_XLA = '''
+import os, re, sys, types, torch
+
+class _Core(types.ModuleType): pass
+_XLAC = _Core('_XLAC')
+compiled = {}
+tensors = []
+
+def _compile(given):
+    key = str([t.values for t in given])
+    for t in given: t.waiting = False
+    if not given or key in compiled: return
+    sys.stderr.write('called by %s\\n' % sys._getframe(2 if sys._getframe(1).f_code.co_name == '_step' else 1).f_code.co_name)
+    folder = re.search('--xla_dump_to=([^ ]+)', os.environ['XLA_FLAGS'])[1]
+    compiled[key] = '%s/module_%04d.SyncTensorsGraph.1.before_optimizations.txt' % (folder, 2 * len(compiled))
+    with open(compiled[key], 'w') as file:
+        file.write('HloModule SyncTensorsGraph.1\\nENTRY main {\\n  p0 = f32[2] parameter(0)\\n  ROOT r = f32[2] tanh(p0)\\n}\\n')
+
+def _step(*_, **__): _compile([t for t in tensors if t.waiting])
+
+_XLAC._compile = _compile
+_XLAC._xla_step_marker = _step
+_XLAC._xla_get_tensor_id = lambda tensor: id(tensor)
+_XLAC._check_tensor_need_materialization = lambda given: [t.waiting for t in given]
+_XLAC._get_graph_hash = lambda given: str([t.values for t in given])
+_XLAC._get_executed_fallback_ops = lambda: ['aten::_local_scalar_dense', 'aten::histc', 'aten::nonzero']
+_XLAC._xla_counter_value = {'aten::histc': 2, 'aten::nonzero': 1}.get
+_XLAC._get_tensors_xla_device_data_node = lambda given: ([1] * len(given), given)
+_XLAC._set_all_reduce_token = _XLAC._clear_pending_irs = _XLAC._run_cached_graph = lambda *_: None
+'''
+TORCH_PROGRAM = '''
+import torch, torch_xla
+core = torch_xla._XLAC
+def tensor(*values):
+    torch_xla.tensors.append(torch.Tensor(list(values)))
+    return torch_xla.tensors[-1]
+def step():
+    core._xla_step_marker('xla:0', [], wait=False)
+    core._set_all_reduce_token('xla:0', None)
+tensor(1, 2)
+step()
+step()
+tensor(3, 4).item()
+dynamo = [tensor(5, 6)]
+core._get_graph_hash(dynamo)
+core._compile(dynamo)
+core._clear_pending_irs('xla:0')
+core._compile([torch.Tensor([7, 8])])
+'''
+
 
 def module(name, parameters, root='tanh(p0)', shape=None):
     lines = [f'  p{k} = {shape} parameter({k})' for k, shape in enumerate(parameters)]
@@ -213,9 +303,23 @@ class RecordInputs(RecordTest):
         self.assertIn('JAX 0.10.2, jaxlib 0.10.2', report)
 
     def test_pytorch(self):
+        """The hook on a torch_xla that has what it uses of the real one, whose graphs are lists of (type, values) that tensors wait for."""
         self.install('torch_xla', '2.9.0')
-        err = self.record('--inputs', program='import torch_xla\n')[2]
-        self.assertIn('--inputs saves nothing of PyTorch/XLA', err)
+        self.path('site/numpy.py', NUMPY)
+        self.path('site/torch.py', TORCH)
+        self.path('site/torch_xla/__init__.py', TORCH_XLA)
+        status, out, err = self.record('--dump', 'd', '--inputs', '--json', program=TORCH_PROGRAM)
+        self.assertEqual(status, 0, err)
+        report = json.loads(out)
+        titles = ['module_0000.SyncTensorsGraph.1', 'module_0002.SyncTensorsGraph.1', 'module_0004.SyncTensorsGraph.1']
+        self.assertEqual(self.names(report), titles, report)
+        self.assertEqual(report['without_inputs'], ['module_0006.SyncTensorsGraph.1'])
+        for title, values in zip(titles, ([1, 2], [3, 4], [5, 6])):
+            self.assertTrue(self.values(title)['in0.npy'].endswith(array.array('f', values).tobytes()))
+        self.assertIn('ran 2 operations on the host, for it does not lower them: aten::histc (2 times), aten::nonzero (1 time); ', err)
+        # What PyTorch/XLA tells of causes and places rests on the frames of Python below it.
+        self.assertEqual(err.count('called by step\n'), 1)
+        self.assertEqual(err.count('called by read\n'), 1)
 
 
 if __name__ == '__main__':

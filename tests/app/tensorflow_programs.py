@@ -101,6 +101,135 @@ def g(x): return tf.nn.softmax(tf.sort(x) * 2. + tf.exp(x))
 @tf.function
 def f(x): return g(x) + g(x * 2.)
 f(tf.ones((4, 4)))''', 'on', 'auto-clustering was on for the CPU: '),
+    'keras_custom_layer': (CPU, '''
+import keras
+class Clip(keras.layers.Layer):
+    def compute_output_shape(self, shape): return (shape[0], 4)
+    def build(self, shape): self.w = self.add_weight(shape=(shape[-1], 4))
+    def call(self, x): return tf.numpy_function(lambda v: np.clip(v, -1, 1), [tf.tanh(x @ self.w) * 2. + tf.exp(x @ self.w)], tf.float32)
+m = keras.Sequential([keras.layers.Input((4,)), Clip()])
+m.compile(jit_compile=False)
+m.predict(np.ones((8, 4), 'f'), verbose=0)''', 'on', 'EagerPyFunc'),
+    'keras_callbacks': (CPU, '''
+import keras
+class Seen(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None): self.model.optimizer.learning_rate = 0.01
+def worst(y, p): return tf.reduce_max(tf.abs(y - p))
+m = keras.Sequential([keras.layers.Input((6,)), keras.layers.Dense(8, activation='gelu'), keras.layers.LayerNormalization(), keras.layers.Dense(1)])
+m.compile('adam', 'mse', metrics=[worst, 'mae'], jit_compile=False)
+m.fit(np.ones((24, 6), 'f'), np.ones((24, 1), 'f'), epochs=2, batch_size=8, validation_split=.25, verbose=0, callbacks=[Seen(), keras.callbacks.EarlyStopping(patience=1)])''', 'on', 'auto-clustering was on for the CPU: '),
+    'keras_evaluate': (GLOBAL, '''
+import keras
+m = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(3, activation='softmax')])
+m.compile(loss='categorical_crossentropy', metrics=['accuracy'], jit_compile=False)
+m.evaluate(np.ones((8, 4), 'f'), np.eye(3, dtype='f')[[0] * 8], verbose=0)''', 'not_for_cpu', 'auto-clustering was on, but not for the CPU: none of the '),
+    'keras_text': (CPU, '''
+import keras
+v = keras.layers.TextVectorization(max_tokens=10, output_sequence_length=4)
+v.adapt(np.array(['a b', 'b c']))
+m = keras.Sequential([keras.layers.Embedding(10, 4), keras.layers.LSTM(3), keras.layers.Dense(1)])
+@tf.function
+def f(s): return m(v(s))
+f(tf.constant(['a c', 'b']))''', 'on', 'outside: Enter, Merge, LoopCond'),
+    'keras_lookup': (CPU, '''
+import keras
+lookup = keras.layers.StringLookup(vocabulary=['a', 'b'])
+@tf.function
+def f(s): return lookup(tf.strings.lower(s))
+f(tf.constant(['A', 'c']))''', 'on', 'none of the 2 operations is in a cluster; outside: StringLower (works on strings'),
+    'mirrored': (CPU, '''
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices('CPU')[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+s = tf.distribute.MirroredStrategy(['CPU:0', 'CPU:1'])
+with s.scope(): v = tf.Variable(tf.ones((4, 4)))
+@tf.function
+def step(x):
+    def one(x):
+        with tf.GradientTape() as t: loss = tf.reduce_sum(tf.tanh(x @ v) ** 2)
+        g = tf.distribute.get_replica_context().all_reduce('sum', t.gradient(loss, v))
+        v.assign_sub(g * 0.1)
+        return loss
+    return s.reduce('sum', s.run(one, [x]), axis=None)
+step(tf.ones((2, 4)))''', 'on', '(could be compiled, but its cluster would wait for another device)'),
+    'one_device': (NONE, '''
+s = tf.distribute.OneDeviceStrategy('/cpu:0')
+with s.scope(): v = tf.Variable(2.)
+@tf.function
+def step(x): return s.run(lambda x: tf.reduce_sum(tf.exp(x) * v), [x])
+step(tf.ones((4,)))''', 'off', 'TF_XLA_FLAGS did not enable auto-clustering: none of the 4 operations is in a cluster'),
+    'session_config': ('--tf_xla_cpu_global_jit', '''
+tf1 = tf.compat.v1
+config = tf1.ConfigProto()
+config.graph_options.optimizer_options.global_jit_level = tf1.OptimizerOptions.ON_1
+with tf.Graph().as_default(), tf1.Session(config=config) as s:
+    x = tf1.placeholder(tf.float32, (None, 4))
+    y = tf1.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(y) * 2. + tf.exp(y)), [0, x])[1]
+    s.run(y, {x: np.ones((2, 4))}); s.run(y, {x: np.ones((3, 4))})''', 'on', '4 of the 25 operations are in 1 cluster; outside: Enter, Merge, LoopCond'),
+    'session_strings': (CPU, '''
+tf1 = tf.compat.v1
+with tf.Graph().as_default(), tf1.Session() as s:
+    x = tf1.placeholder(tf.string, (None,))
+    n = tf.strings.to_number(tf.strings.split(x, ',').values)
+    y = tf1.Print(tf.reduce_sum(tf.exp(n) * 2. + tf.tanh(n)), [n])
+    s.run(y, {x: ['1,2', '3']})''', 'on', '5 of the 8 operations are in 1 cluster; outside: StringSplitV2, StringToNumber (works on strings'),
+    'saved_model': (CPU, '''
+import tempfile
+class M(tf.Module):
+    def __init__(self): self.v = tf.Variable(tf.ones((4, 2)))
+    @tf.function(input_signature=[tf.TensorSpec((None, 4)), tf.TensorSpec((None,), tf.string)])
+    def serve(self, x, s): return {'y': tf.tanh(x @ self.v) * 2. + tf.exp(x @ self.v), 'n': tf.strings.length(s)}
+with tempfile.TemporaryDirectory() as d:
+    m = M(); tf.saved_model.save(m, d, signatures=m.serve)
+    tf.saved_model.load(d).signatures['serving_default'](x=tf.ones((3, 4)), s=tf.constant(['a', 'bc', 'd']))''', 'on', '8 of the 9 operations are in 1 cluster; outside: StringLength (works on strings'),
+    'saved_model_jit': (NONE, '''
+import tempfile
+class M(tf.Module):
+    @tf.function(jit_compile=True, input_signature=[tf.TensorSpec((None, 4))])
+    def serve(self, x): return tf.tanh(x) * 2. + tf.exp(x)
+with tempfile.TemporaryDirectory() as d:
+    tf.saved_model.save(M(), d)
+    tf.saved_model.load(d).serve(tf.ones((3, 4)))''', 'off', '`restored_function_body` was compiled as a whole'),
+    'nested': (CPU, '''
+@tf.function
+def deep(x): return tf.exp(x) + tf.cast(tf.strings.length(tf.strings.as_string(tf.reduce_sum(x))), tf.float32)
+@tf.function
+def inner(x, n): return tf.cond(n > 1, lambda: deep(tf.tanh(x)), lambda: x * 2.)
+@tf.function
+def outer(x, n): return inner(x @ x, n) + inner(x * 3., n - 1)
+outer(tf.ones((4, 4)), tf.constant(2))''', 'on', "outside: Tanh, Sum, Exp, … (could be compiled, but in its neighbour's cluster it would make a cycle)"),
+    'dataset': (CPU, '''
+v = tf.Variable(tf.zeros((4, 1)))
+data = tf.data.Dataset.range(8).map(lambda i: (tf.fill((4,), tf.cast(i, tf.float32)), tf.cast(i, tf.float32))).shuffle(4).batch(4)
+@tf.function
+def epoch():
+    total = 0.
+    for x, y in data:
+        with tf.GradientTape() as t: loss = tf.reduce_mean((tf.squeeze(x @ v, 1) - y) ** 2)
+        v.assign_sub(t.gradient(loss, v) * .01)
+        total += loss
+    return total
+epoch()''', 'on', '29 of the 33 operations are in 1 cluster; outside: ScanDataset, ReduceDataset (input pipeline on the host'),
+    'sparse': (CPU, '''
+@tf.function
+def f(x, d):
+    r = tf.RaggedTensor.from_row_lengths(x, [2, 3])
+    s = tf.sparse.from_dense(tf.reshape(x[:4], (2, 2)))
+    return tf.reduce_sum(tf.exp(r) * 2.) + tf.reduce_sum(tf.sparse.sparse_dense_matmul(s, tf.tanh(d)))
+f(tf.ones((5,)), tf.ones((2, 2)))''', 'on', '10 of the 24 operations are in 2 clusters; outside: Switch, Merge (lowered control flow'),
+    'jit_scope': (NONE, '''
+tf1 = tf.compat.v1
+with tf.Graph().as_default(), tf1.Session() as s:
+    x = tf1.placeholder(tf.float32, (4, 4))
+    with tf.xla.experimental.jit_scope(): y = tf.tanh(x @ x) + tf.exp(x)
+    s.run(tf.reduce_sum(y) * 2., {x: np.ones((4, 4))})''', 'in_scopes', 'auto-clustering was on only inside jit_scope: 4 of the 6 operations are in 1 cluster; outside: Sum, Mul (outside of jit_scope'),
+    'eager': (CPU, '''
+x = tf.ones((4, 4))
+for k in range(3): x = tf.tanh(x @ x) * k
+print(float(tf.reduce_sum(x)))''', 'on', 'eager mode ran each operation by itself'),
+    'autoclustering': (NONE, '''
+tf.config.optimizer.set_jit('autoclustering')
+@tf.function
+def f(x): return tf.nn.softmax(tf.sort(x) * 2. + tf.exp(x))
+f(tf.ones((4, 4)))''', 'off', 'TF_XLA_FLAGS did not enable auto-clustering'),
 }
 
 

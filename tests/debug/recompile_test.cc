@@ -1,5 +1,6 @@
 // Programs compiled again: series made with JAX 0.10, TensorFlow 2.21 and PyTorch/XLA 2.9, each
 // against what its program changed; logs in the wordings of earlier JAX; damaged logs.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,10 +8,13 @@
 #include <random>
 #include <sstream>
 
+#include "core/base/strings.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/dump_recompilations.h"
+#include "core/debug/recompile/module_change.h"
 #include "core/dump/run_record.h"
 #include "tests/base/paths.h"
+#include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
 namespace {
@@ -226,6 +230,44 @@ TEST(CompileLog, TheLineIsTheProgramsOwn) {
   const CompileLog found = ReadCompileLog(log, "log");
   ASSERT_EQ(found.compilations.size(), 1U);
   EXPECT_EQ(found.compilations[0].place, "/home/me/torch/t2.py:9");
+}
+
+// Of dynamo the log has library frames alone: no place is better than a library's.
+TEST(CompileLog, NoPlaceWithoutALineOfTheProgram) {
+  const std::string log =
+      "Compilation Analysis: ====\nCompilation Analysis: Compilation Cause\n"
+      "Compilation Analysis:   dynamo is compiling a FX graph to HLO\n"
+      "Compilation Analysis:   Graph Hash: 52ea8b\n"
+      "Compilation Analysis: Python Frame Triggered Execution: \n"
+      "Compilation Analysis:   extract_graph_helper "
+      "(/e/site-packages/torch_xla/_dynamo/dynamo_bridge.py:432)\n"
+      "Compilation Analysis:   forward (<eval_with_key>.2:5)\n"
+      "Compilation Analysis:   ..........\nCompilation Analysis: ----\n\n";
+  const CompileLog found = ReadCompileLog(log, "log");
+  ASSERT_EQ(found.compilations.size(), 1U);
+  EXPECT_EQ(found.compilations[0].place, "");
+}
+
+// A graph of PyTorch/XLA with another number of arrays.
+TEST(Recompilations, ArraysThatComeAndGo) {
+  auto cause = [](std::string_view parameters, std::string_view result, std::string_view later) {
+    auto facts = [](std::string_view types, std::string_view root) {
+      std::string text = "HloModule SyncTensorsGraph.9\nENTRY e {\n";
+      int k = 0;
+      for (std::string_view type : StrSplit(types, ' ')) {
+        text += fmt::format("  p{0} = {1} parameter({0})\n", k, type);
+        ++k;
+      }
+      text += fmt::format("  c = {0} constant({{...}})\n  ROOT t = ({0}) tuple(c)\n}}\n", root);
+      return FactsOf(hlo::Parsed(text));
+    };
+    return CauseOf(facts(parameters, result), facts(later, result)).reason;
+  };
+  EXPECT_EQ(cause("f32[4]", "f32[4]", "f32[4] f32[]"), RecompileReason::kNumbers);
+  EXPECT_EQ(cause("f32[4] f32[]", "f32[4]", "f32[4]"), RecompileReason::kNumbers);
+  EXPECT_EQ(cause("f32[3]", "f32[4]", "f32[3] f32[4] f32[]"), RecompileReason::kState);
+  EXPECT_EQ(cause("f32[3]", "f32[4]", "f32[3] f32[5]"), RecompileReason::kArguments);
+  EXPECT_EQ(cause("f32[3] f32[4]", "f32[4]", "f32[3]"), RecompileReason::kArguments);
 }
 
 // What was followed already is no fix; an object without __eq__ is no array.

@@ -108,6 +108,34 @@ TEST_F(RecordedDump, FlagsAreForItsFramework) {
   EXPECT_NE(Missing("passes").why.find("untried with TensorFlow 1.99.0"), std::string::npos);
 }
 
+// As TensorFlow 2.21 and PyTorch/XLA 2.9 write it, without a file of live ranges.
+TEST_F(RecordedDump, LiveRangesAfterTheAssignment) {
+  Module("a_inference_f_3__XlaMustCompile_true.1");
+  const std::string assignment =
+      "BufferAssignment:\nallocation 0: size 16, parameter 0, shape |f32[4]| at ShapeIndex {}:\n"
+      " value: <0 x @0> (size=16,offset=0): f32[4]{0}\n\n"
+      "Total bytes used: 16 (16B)\n\nUsed values:\n<0 x @0>\n positions:\n  x\n uses:\n"
+      " from instruction: %x = f32[4] parameter(0)\n\n\n";
+  auto write = [&](const std::string& text) {
+    std::ofstream(folder_ /
+                  "module_0001.a_inference_f_3__XlaMustCompile_true.1."
+                  "cpu_after_optimizations-buffer-assignment.txt")
+        << text;
+  };
+  auto peak = [&]() -> int64_t {
+    auto model = DumpModel::Open(folder_.string(), Limits());
+    return model ? (*(*model)->Buffers(0))->live_peak_bytes : -2;
+  };
+  write(assignment);
+  EXPECT_NE(Missing("live ranges").flag, "?");
+  EXPECT_EQ(peak(), -1);
+  write(assignment +
+        "HloLiveRange (max 1):\n  InstructionSequence:\n    0:x\n  BufferLiveRange:\n"
+        "    x{}:0-1\n  Live ranges at 0 (peak):\n    x{}: 16 bytes (cumulative: 16 bytes)\n");
+  EXPECT_EQ(Missing("live ranges").flag, "?");
+  EXPECT_EQ(peak(), 16);
+}
+
 TEST_F(RecordedDump, ARunThatCompiledNothing) {
   EXPECT_EQ(Missing("modules").flag, "XLA_FLAGS=--xla_dump_to=DIR");
   Record("TensorFlow", "2.21.0", "--xla_dump_to=/d", 1);

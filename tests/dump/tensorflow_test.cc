@@ -135,6 +135,9 @@ struct Expected {
 TEST(TensorFlowMarkingTest, NamesReasonAndFacts) {
   using enum OutsideReason;
   const Expected rows[] = {
+      {"lowered_cond", "PartitionedCall/cond/then/_8/cond/Tanh", kCycle,
+       "Sum and PartitionedCall/cond/then/_8/cond/PartitionedCall/Cast in one cluster, and also "
+       "by "},
       {"no_kernel", "EagerPyFunc", kPython, "EagerPyFunc"},
       {"no_kernel_strings", "AsString", kString, "AsString"},
       {"random", "random_uniform/RandomUniform", kRandom, ""},
@@ -312,6 +315,11 @@ TEST(TensorFlowVerdictTest, WhatBecameOfAProgram) {
        "4 of the 5 operations are in 1 cluster; outside: _FusedMatMul (made "
        "by TensorFlow's remapper",
        "'remapping': False"},
+      {"jit_scope", kInScopes, 6, 4,
+       "auto-clustering was on only inside jit_scope: 4 of the 6 operations are in 1 cluster; "
+       "outside: Sum, Mul (outside of jit_scope",
+       "jit_scope too"},
+      {"eager", kOn, 0, 0, "eager mode ran each operation by itself", "tf.function"},
       {"strings", kOn, 14, 8, "in 1 cluster; outside: StringUpper, StringLength, Substr, …",
        "convert to numbers"},
   };

@@ -87,10 +87,37 @@ std::pair<std::string, std::string> Differing(std::string_view a, std::string_vi
   return {word(a), word(b)};
 }
 
+// Why a graph of PyTorch/XLA has another number of parameters.
+RecompileReason ReasonOfCount(const CompilationFacts& a, const CompilationFacts& b) {
+  if (!b.module->name().starts_with("SyncTensorsGraph")) return RecompileReason::kArguments;
+  std::multiset<std::string> gone(a.parameters.begin(), a.parameters.end()), added;
+  for (const std::string& type : b.parameters) {
+    const auto at = gone.find(type);
+    if (at != gone.end()) {
+      gone.erase(at);
+    } else {
+      added.insert(type);
+    }
+  }
+  auto is_scalar = [](const std::string& type) { return type.ends_with("[]"); };
+  if (std::ranges::all_of(gone, is_scalar) && std::ranges::all_of(added, is_scalar))
+    return RecompileReason::kNumbers;
+  std::set<std::string> results;
+  const Module& x = *a.module;
+  for (const auto& [index, leaf] : x.shape(x.entry().root).Leaves())
+    results.insert(hlo::ToString(*leaf, false));
+  auto is_result = [&](const std::string& type) {
+    return is_scalar(type) || results.contains(type);
+  };
+  return std::ranges::all_of(gone, is_scalar) && std::ranges::all_of(added, is_result)
+             ? RecompileReason::kState
+             : RecompileReason::kArguments;
+}
+
 std::optional<RecompileCause> ParameterCause(const CompilationFacts& a, const CompilationFacts& b) {
   const Module &x = *a.module, &y = *b.module;
   if (a.parameters.size() != b.parameters.size()) {
-    return RecompileCause{RecompileReason::kArguments, "the list of arrays",
+    return RecompileCause{ReasonOfCount(a, b), "the list of arrays",
                           Counted(a.parameters.size(), "array"),
                           Counted(b.parameters.size(), "array"), ""};
   }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/counted.h"
 #include "core/debug/recompile/log_line.h"
 #include "core/dump/errors/traceback.h"
@@ -113,16 +115,16 @@ void TorchLog::End() {
       Warn(block.line, "a compilation without its hash or its Python frames");
     return;
   }
-  // The first frame that is not PyTorch/XLA's: "step (/home/me/train.py:8)".
-  std::string frame = block.frames.front();
-  for (const std::string& one : block.frames) {
-    if (dump::IsFrameworkFile(one)) continue;
-    frame = one;
-    break;
-  }
+  // The first frame that is not PyTorch/XLA's: "step (/home/me/train.py:8)"; dynamo's are so many
+  // that the log may have none.
+  const auto of_user = std::ranges::find_if_not(
+      block.frames, [](const std::string& one) { return dump::IsFrameworkFile(one); });
+  const bool is_users = of_user != block.frames.end();
+  const std::string frame = is_users ? *of_user : block.frames.front();
   const auto place = Behind(frame, " (");
-  const std::string where = place ? std::string(Before(*place, ")")) : frame;
-  Count(block, Before(frame, " ("), where);
+  std::string where = place ? std::string(Before(*place, ")")) : frame;
+  if (!is_users) where.clear();
+  Count(block, is_users ? Before(frame, " (") : "", where);
   if (block.is_execution) return;
   LoggedCompilation one;
   one.framework = "PyTorch/XLA";

@@ -1,6 +1,9 @@
 // JAX: each executable is called through Python once, with the arguments that its module keeps, and
 // knows the id that its files have. TensorFlow: a function that must be compiled is called with its
 // tensors, then what it captured; which of them the module takes, the dump tells (saved_inputs.h).
+// PyTorch/XLA: whatever makes it compile the operations of tensors is called with the tensors whose
+// data those operations read, which are the parameters in order; the module is the file that is new
+// then. A graph is saved once, by its hash.
 #include "core/debug/record/inputs_hook.h"
 
 namespace hloscope::debug {
@@ -8,7 +11,7 @@ namespace hloscope::debug {
 const char* InputsHook() {
   static constexpr const char* kHook =
       R"(# Written by `hloscope record --inputs`: saves the arguments of the first call of each compiled function.
-import importlib, json, os, re, sys, threading, weakref
+import atexit, gc, importlib, json, linecache, os, re, sys, threading, weakref
 
 _root = os.environ['HLOSCOPE_INPUTS_TO']
 _local = threading.local()
@@ -54,11 +57,12 @@ def _plain(array):
 
 
 # The arrays of one call, then what they are, so that a file without the other is not whole.
-def _save(framework, function, arrays, module=None):
+def _save(framework, function, arrays, module=None, dtypes=None):
     global _count
     import numpy
 
-    types = [{'type': _type_name(array.dtype), 'dimensions': list(array.shape)} for array in arrays]
+    types = [{'type': _type_name(dtype), 'dimensions': list(array.shape)}
+             for array, dtype in zip(arrays, dtypes or [array.dtype for array in arrays])]
     with _lock:
         _count += 1
         stem = os.path.join(_folder(), '%d-%d' % (os.getpid(), _count))
@@ -215,6 +219,125 @@ def tensorflow(module):
         return call(self, *arguments)
 
     atomic.AtomicFunction.call_flat = replacement
+
+
+class _TorchType:
+    def __init__(self, dtype):
+        self.name = str(dtype).replace('torch.', '')
+
+
+def torch_xla(module):
+    import torch
+
+    core = module._XLAC
+    waits_of, hash_of, data_of = core._check_tensor_need_materialization, core._get_graph_hash, core._get_tensors_xla_device_data_node
+    seen = set()
+
+    def modules():
+        folder = os.environ.get('HLOSCOPE_DUMP_FOLDER') or _root
+        names = (re.match(r'module_(\d+)\.([^.]+)', name) for name in os.listdir(folder))
+        return {int(match[1]): match[2] for match in names if match}
+
+    def is_xla(value):
+        return issubclass(type(value), torch.Tensor) and value.device.type == 'xla'
+
+    def number_of(tensor):
+        try:
+            return core._xla_get_tensor_id(tensor)
+        except RuntimeError:  # one of dynamo's, without data
+            return None
+
+    def live():
+        found = list(filter(is_xla, gc.get_objects()))
+        found += [value.grad for value in found if value.is_leaf and value.grad is not None]
+        numbered = {number_of(value): value for value in found}
+        return [numbered[number] for number in sorted(number for number in numbered if number is not None)]
+
+    def array_of(tensor):
+        try:
+            return tensor.numpy()
+        except TypeError:  # a type that numpy lacks
+            return tensor.view((torch.uint8, torch.int16)[tensor.element_size() - 1]).numpy()
+
+    # Before what compiles the operations that the tensors wait for. What those read may be overwritten, and is copied.
+    def look(tensors):
+        pending = [t for t, waits in zip(tensors, waits_of(tensors)) if waits] if tensors else []
+        key = hash_of(pending) if pending else None
+        if key is None or key in seen:
+            return
+        seen.add(key)
+        read = [t.detach().cpu() for t in data_of(pending)[1]]
+        _local.looked = modules(), [array_of(t) for t in read], [_TorchType(t.dtype) for t in read]
+
+    def save():
+        known, arrays, dtypes = _local.looked
+        _local.looked = None
+        new = [(number, name) for number, name in modules().items() if number not in known]
+        if len(new) > 1:
+            raise ValueError('%d modules were compiled at once' % len(new))
+        for number, name in new:
+            _save('PyTorch/XLA', name, arrays, number, dtypes)
+
+    def after():
+        if getattr(_local, 'looked', None):
+            _apart('a graph', save)
+
+    def before(tensors):
+        after()
+        _apart('a graph', lambda: look(list(tensors())))
+
+    # PyTorch/XLA tells causes and places from the innermost frames of Python, so functions are only looked up through the hook.
+    class Core(type(core)):
+        pass
+
+    def on_use(name, act):
+        call = getattr(core, name)
+
+        def use(_):
+            act()
+            return call
+
+        setattr(Core, name, property(use))
+
+    on_use('_xla_step_marker', lambda: before(live))
+    for name in ('_set_all_reduce_token', '_clear_pending_irs', '_run_cached_graph'):
+        on_use(name, after)
+
+    # Dynamo asks these about the tensors that it compiles or runs next.
+    def hashed(tensors):
+        before(lambda: [t for t in tensors if is_xla(t)])
+        return hash_of(tensors)
+
+    def checked(tensors):
+        waits = waits_of(tensors)
+        before(lambda: [t for t, one in zip(tensors, waits) if one])
+        return waits
+
+    core._get_graph_hash, core._check_tensor_need_materialization = hashed, checked
+    core.__class__ = Core
+    atexit.register(after)
+
+    class Read:
+        def __init__(self, name, tensors_of):
+            self.call, self.tensors_of = getattr(torch.Tensor, name), tensors_of
+
+        def __get__(self, tensor, owner=None):
+            if tensor is None:
+                return self.call
+            if not getattr(_local, 'saving', False) and is_xla(tensor) and number_of(tensor) is not None:
+                before(lambda: self.tensors_of(tensor))
+            return self.call.__get__(tensor, owner)
+
+    # Most of `to` stays on the device and reads nothing.
+    def to_host(tensor):
+        frame = sys._getframe(1)
+        while frame.f_back and frame.f_code.co_filename == __file__:
+            frame = frame.f_back
+        return [tensor] if 'cpu' in linecache.getline(frame.f_code.co_filename, frame.f_lineno) else []
+
+    for name in ('__bool__', '__complex__', '__float__', '__index__', '__int__', 'cpu', 'item', 'tolist'):
+        setattr(torch.Tensor, name, Read(name, lambda tensor: [tensor]))
+    torch.Tensor.to = Read('to', to_host)
 )";
   return kHook;
 }

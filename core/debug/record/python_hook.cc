@@ -5,6 +5,7 @@
 #include "core/debug/record/python_hook.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -167,11 +168,24 @@ def _tell_versions(module):
         pass  # another process did, or the recording is over
 
 
+# Operations that PyTorch/XLA ran on the host, and how often: it counts them by itself and logs none.
+def _fallbacks(module):
+    def write():
+        core = module._XLAC
+        with open(os.path.join(_here, 'fallbacks'), 'a') as file:
+            # Reading a value by item() is counted with them.
+            for name in sorted(set(core._get_executed_fallback_ops()) - {'aten::_local_scalar_dense'}):
+                file.write('%s %d\n' % (name, core._xla_counter_value(name) or 1))
+
+    atexit.register(write)
+
+
 # What to do once a framework is imported, and what is lost where that fails.
 _hooks = {name: [(_tell_versions, 'no versions')] for name in ('jax', 'tensorflow', 'torch_xla')}
+_hooks['torch_xla'].append((_fallbacks, 'no operations on the host are named'))
 if os.environ.get('HLOSCOPE_INPUTS_TO'):
     import hloscope_inputs
-    for _name in ('jax', 'tensorflow'):
+    for _name in _hooks:
         _hooks[_name].append((getattr(hloscope_inputs, _name), 'no inputs are saved'))
 if _to:
     for _name, _hook in (('jax', _jax), ('tensorflow', _tensorflow), ('torch_xla', _torch)):
@@ -239,6 +253,14 @@ HookReport RemovePythonHook(const std::string& dump, const std::string& hook) {
       const size_t blank = std::min(line.find(' '), line.size());
       if (blank + 1 < line.size())
         report.xla.emplace(line.substr(0, blank), line.substr(blank + 1));
+    }
+  }
+  if (const auto file = FileView::Open(hook + "/fallbacks", {})) {
+    for (std::string_view line : StrSplit(file->bytes().substr(0, kMost), '\n')) {
+      const size_t blank = line.find(' ');
+      if (blank == std::string_view::npos) continue;
+      report.fallbacks[std::string(line.substr(0, blank))] +=
+          std::atoll(std::string(line.substr(blank + 1)).c_str());
     }
   }
   std::error_code ignored;

@@ -3,6 +3,7 @@
 // program runs.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -20,8 +21,9 @@ inline constexpr const char* kInputsVariable = "HLOSCOPE_INPUTS_TO";
 Result<std::string> WritePythonHook(const std::string& dump);
 
 struct HookReport {
-  std::string failures;                    // a line each; empty: nothing failed
-  std::map<std::string, std::string> xla;  // versions and commits: "xla_client", "467"
+  std::string failures;                      // a line each; empty: nothing failed
+  std::map<std::string, int64_t> fallbacks;  // what PyTorch/XLA ran on the host: "aten::histc", 2
+  std::map<std::string, std::string> xla;    // versions and commits: "xla_client", "467"
 };
 // Removes it and the folders of processes that left nothing.
 HookReport RemovePythonHook(const std::string& dump, const std::string& hook);

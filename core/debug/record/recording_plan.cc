@@ -110,9 +110,6 @@ class Planner {
            std::ranges::any_of(program_.frameworks,
                                [&](const auto& f) { return f.name == framework; });
   }
-  bool IsOnly(std::string_view framework) const {
-    return program_.frameworks.size() == 1 && program_.frameworks[0].name == framework;
-  }
   void Set(std::string_view name, std::string_view value) {
     SetValue(plan_.environment, name, value);
   }
@@ -329,16 +326,8 @@ class Planner {
     return true;
   }
 
-  void WarnOfInputs() {
-    if (!options_.inputs || !IsOnly("PyTorch/XLA")) return;
-    Warn(
-        "--inputs saves nothing of PyTorch/XLA, whose graphs are not called with "
-        "arguments; fix: save the tensors in the program, and give them by --inputs of run");
-  }
-
   void AddHook() {
     const bool profiles = MayProfile();
-    WarnOfInputs();
     if (program_.python.empty() && !profiles && !options_.inputs) return;
     const auto hook = WritePythonHook(plan_.dump);
     if (!hook) {

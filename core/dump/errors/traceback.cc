@@ -68,8 +68,8 @@ SourceLine DefinedAt(std::string_view line) {
 bool IsFrameworkFile(std::string_view file) {
   for (std::string_view part :
        {"site-packages/", "dist-packages/", "lib/python3", "<frozen ", "<string>",
-        "<__array_function__", "__autograph_generated_file", "site-packages\\",
-        "/tensorflow/python/", "/jax/_src/", "/torch_xla/"}) {
+        "<eval_with_key>", "<__array_function__", "__autograph_generated_file", "site-packages\\",
+        "/tensorflow/python/", "/jax/_src/", "/torch_xla/", "/hloscope-hook/"}) {
     if (file.find(part) != std::string_view::npos) return true;
   }
   return false;

@@ -187,13 +187,15 @@ class LogReader {
     return true;
   }
 
-  // The reason may name the node again, "{{node NAME}}", without the functions around it.
+  // The reason may name the node again, "{{node NAME}}", without the functions around it; a node of
+  // lowered control flow stands for the operation that it was: "f/cond/output/_14" for "cond".
   static bool IsOfNode(std::string_view text, std::string_view node) {
     constexpr std::string_view kMark = "{{node ";
     const size_t at = text.rfind(kMark);
     if (at == std::string_view::npos) return true;
-    const std::string_view name = text.substr(at + kMark.size());
-    return node.ends_with(name.substr(0, name.find("}}")));
+    std::string_view name = text.substr(at + kMark.size());
+    name = name.substr(0, name.find("}}"));
+    return node.ends_with(name) || fmt::format("/{}", node).contains(fmt::format("/{}/", name));
   }
 
   // "NAME: REASON"

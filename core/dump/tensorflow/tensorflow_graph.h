@@ -100,7 +100,7 @@ struct ClusterBorder {
 };
 
 // Whether TensorFlow's auto-clustering looked at the program's graphs.
-enum class AutoClustering : uint8_t { kUnknown, kOff, kNotForCpu, kOn };
+enum class AutoClustering : uint8_t { kUnknown, kOff, kNotForCpu, kInScopes, kOn };
 std::string_view NameOf(AutoClustering state);  // in JSON
 
 // What was compiled, what was not and why, in the operations that the program's author knows:

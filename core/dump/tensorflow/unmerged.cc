@@ -83,6 +83,7 @@ class Unmerged {
         if (!any) any = verdict;
         own.emplace(n, *std::move(verdict));
       }
+      if (!any) any = CycleThrough(members);
       Island island = DescribeIsland(members);
       for (int32_t n : members) {
         auto at = own.find(n);
@@ -233,6 +234,24 @@ class Unmerged {
     return std::nullopt;
   }
 
+  // Where no single edge closes a cycle but all of them together do: what leaves the candidates and
+  // comes back to them.
+  std::optional<OutsideVerdict> CycleThrough(const std::vector<int32_t>& members) {
+    const int32_t island = Group(members.front());
+    const PathEnd all{island, members};
+    if (members.size() < 2) return std::nullopt;
+    const std::vector<int32_t> path = paths_->Find(group_, all, all);
+    if (path.empty()) return std::nullopt;
+    auto of_island = [&](const GraphEdge& edge) {
+      return edge.node >= 0 && Group(edge.node) == island;
+    };
+    const auto from = std::ranges::find_if(edges_.inputs(path.front()), of_island);
+    const auto to = std::ranges::find_if(edges_.users(path.back()), of_island);
+    return OutsideVerdict{
+        kCycle, fmt::format("{} and {} in one cluster, and also by {}", At(from->node).name,
+                            At(to->node).name, PathText(path))};
+  }
+
   // A cluster next to the node that nothing but its size keeps it from.
   std::optional<OutsideVerdict> FullNeighbour(int32_t n, Island& island) {
     if (!island.plain) return std::nullopt;
@@ -285,6 +304,9 @@ class Unmerged {
     };
     const std::vector<int32_t> path = paths_->Find(group_, end(from), end(to));
     if (path.empty()) return std::nullopt;
+    return PathText(path);
+  }
+  std::string PathText(const std::vector<int32_t>& path) const {
     std::string text;
     for (size_t k = 0; k < path.size() && k < kMaxNames; ++k)
       text += (k > 0 ? " -> " : "") + At(path[k]).name;
