@@ -126,7 +126,7 @@ class Reader {
       // As deep as no compiler nests: lines of passes that ended may be lost.
       if (thread.open.size() == kMaxOpen) {
         if (thread.open.front().is_pass)
-          Last(thread.module).untimed.push_back(thread.open.front().name);
+          times_[Last(thread.module)].untimed.push_back(thread.open.front().name);
         thread.open.erase(thread.open.begin());
       }
       thread.open.push_back({std::string(dump::Trim(text)), true});
@@ -138,7 +138,7 @@ class Reader {
   // What is open from there on ends without a line; of a pipeline that is usual.
   void Leave(Thread& thread, std::vector<Thread::Open>::iterator from) {
     for (auto at = from; at != thread.open.end(); ++at) {
-      if (at->is_pass) Last(thread.module).untimed.push_back(std::move(at->name));
+      if (at->is_pass) times_[Last(thread.module)].untimed.push_back(std::move(at->name));
     }
     thread.open.erase(from, thread.open.end());
   }
