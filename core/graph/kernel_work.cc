@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -20,21 +21,40 @@ using hlo::Module;
 using hlo::Opcode;
 
 // What the first dot or convolution below an instruction multiplies.
-ElementType Multiplied(const Module& module, InstructionId id, int depth = 0) {
-  constexpr int kDeepest = 4;
-  const hlo::Instruction& i = module[id];
-  if ((i.opcode == Opcode::kDot || i.opcode == Opcode::kConvolution) && i.operand_count > 0)
-    return module.shape(module.operands(i).front()).element_type();
-  if (depth == kDeepest) return ElementType::kInvalid;
-  for (hlo::ComputationId c : module.CalledComputations(i)) {
-    for (uint32_t k = 0; k < module[c].instruction_count; ++k) {
-      const ElementType found =
-          Multiplied(module, InstructionId(module[c].first_instruction + k), depth + 1);
+class MultipliedTypes {
+ public:
+  explicit MultipliedTypes(const Module& module) : module_(module) {}
+
+  ElementType Of(InstructionId id, int depth = 0) {
+    const hlo::Instruction& i = module_[id];
+    if ((i.opcode == Opcode::kDot || i.opcode == Opcode::kConvolution) && i.operand_count > 0)
+      return module_.shape(module_.operands(id).front()).element_type();
+    if (depth == kDeepest) return ElementType::kInvalid;
+    for (const hlo::ComputationId c : module_.CalledComputations(i)) {
+      const ElementType found = Of(c, depth + 1);
       if (found != ElementType::kInvalid) return found;
     }
+    return ElementType::kInvalid;
   }
-  return ElementType::kInvalid;
-}
+
+ private:
+  static constexpr int kDeepest = 4;
+
+  // Each computation is looked through once for each depth, however often it is called.
+  ElementType Of(hlo::ComputationId c, int depth) {
+    const auto [known, is_new] = known_.try_emplace({c.index, depth}, ElementType::kInvalid);
+    if (!is_new) return known->second;
+    ElementType found = ElementType::kInvalid;
+    for (uint32_t k = 0; k < module_[c].instruction_count; ++k) {
+      found = Of(InstructionId(module_[c].first_instruction + k), depth);
+      if (found != ElementType::kInvalid) break;
+    }
+    return known->second = found;
+  }
+
+  const Module& module_;
+  std::map<std::pair<uint32_t, int>, ElementType> known_;
+};
 
 double FlopsOf(const hlo::Cost& cost) { return cost.flops + cost.transcendentals; }
 
@@ -47,9 +67,10 @@ void AddLibraryWork(const Module& module, InstructionId id, KernelWork& work) {
   work.flops = FlopsOf(cost);
   work.is_flops_known = cost.is_known;
   const hlo::Computation& entry = plain[plain.entry_id()];
+  MultipliedTypes multiplied(plain);
   for (uint32_t k = 0; k < entry.instruction_count; ++k) {
     if (work.multiplied == ElementType::kInvalid)
-      work.multiplied = Multiplied(plain, InstructionId(entry.first_instruction + k));
+      work.multiplied = multiplied.Of(InstructionId(entry.first_instruction + k));
   }
 }
 
@@ -96,12 +117,13 @@ std::vector<KernelWork> WorkOf(const Module& compiled, const KernelMap& map) {
   works.reserve(map.kernels.size());
   const std::vector<int64_t> executions = analysis::CountCalls(compiled).executions;
   const hlo::CostModel costs(compiled);
+  MultipliedTypes multiplied(compiled);
   for (const KernelMap::Kernel& kernel : map.kernels) {
     const hlo::Cost& cost = costs.Of(kernel.instruction);
     KernelWork work{.traffic = {cost.bytes_read, cost.bytes_written},
                     .flops = FlopsOf(cost),
                     .is_flops_known = cost.is_known,
-                    .multiplied = Multiplied(compiled, kernel.instruction)};
+                    .multiplied = multiplied.Of(kernel.instruction)};
     if (compiled[kernel.instruction].opcode == Opcode::kCustomCall)
       AddLibraryWork(compiled, kernel.instruction, work);
     const int64_t times = executions[compiled[kernel.instruction].computation.index];

@@ -55,6 +55,13 @@ std::string_view MeantPlatform(std::string_view name) {
 
 Status CheckPlatform(std::string_view name) {
   if (FindPlatform(name) != nullptr) return {};
+  for (const std::string_view other : {"tpu", "rocm"}) {
+    if (IsSameInAnyCase(other, name)) {
+      return InputError(fmt::format("platform {}: TPUs and AMD GPUs are not supported", name),
+                        "compare on the CPU or a simulated NVIDIA GPU; `hloscope doctor` lists the "
+                        "platforms");
+    }
+  }
   ClosestText closest(name);
   std::string known;
   for (const PlatformRow& row : kRows) {

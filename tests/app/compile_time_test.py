@@ -158,6 +158,17 @@ class CompileTime(FolderTest):
         self.assertEqual((module['total_ms'], module['passes_ms'], module['backend_ms'], module['llvm_ms'], module['rest_ms']),
                          (2.02, 0.011, 1.998, 1.5, 0.011))
 
+    def test_a_module_that_a_pass_compiles(self):
+        head = 'I1129 05:31:49.108193   7 x.cc:176] '
+        lines = ['Running HLO pass pipeline on module jit_f: outer', '  HLO pass autotuner', 'Running HLO pass pipeline on module gemm: post', '  HLO pass dce',
+                 'HLO pass: dce time: 1 ms (1000 us) (cumulative: 1 us, max: 1 us, #called: 1)',
+                 'HLO pass: autotuner time: 5 ms (5000 us) (cumulative: 5 ms, max: 5 ms, #called: 1)',
+                 'Running HLO passes on [jit_f] for CPU time: 6 ms (6000 us) (cumulative: 20 us, max: 20 us, #called: 1)']
+        modules = {m['module']: m for m in self.times(self.path('stderr.log', ''.join(head + line + '\n' for line in lines)))['modules']}
+        self.assertEqual({name: [(p['pass'], p['ms']) for p in m['slowest']] for name, m in modules.items()},
+                         {'jit_f': [('autotuner', 4)], 'gemm': [('dce', 1)]})
+        self.assertFalse([note for m in modules.values() for note in m['notes'] if 'did not end' in note])
+
     def test_passes_that_do_not_end(self):
         head = 'I1129 05:31:49.108193   7 x.cc:176] '
         lines = ['Running HLO pass pipeline on module jit_f: outer', '  HLO pass a', 'HLO pass: a time: 5 us (5 us) (cumulative: 5 us, max: 5 us, #called: 1)',

@@ -78,6 +78,20 @@ std::vector<std::complex<T>> Numbers(uint64_t seed) {
     numbers.emplace_back(between(0.3, 2), between(0.3, 2));
     numbers.emplace_back(between(1e-3, 80), between(1e5, 1e9));  // angles that the runtime reduces
   }
+  using Limits = std::numeric_limits<T>;
+  const T special[] = {0,
+                       T{-0.0},
+                       1,
+                       -2000,
+                       Limits::infinity(),
+                       -Limits::infinity(),
+                       Limits::quiet_NaN(),
+                       Limits::max(),
+                       Limits::denorm_min()};
+  for (const T a : special) {
+    for (const T b : special) numbers.emplace_back(a, b);
+  }
+  std::ranges::shuffle(numbers, random);
   return numbers;
 }
 

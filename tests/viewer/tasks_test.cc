@@ -634,6 +634,7 @@ TEST_F(TaskTest, T30WhatWouldLowerThePeak) {
         Key("Ctrl+6");
         Key("F6");
         Key("F6");
+        Key("F6");
       },
       [&] {
         ClickOn("window", "Memory");

@@ -163,5 +163,36 @@ TEST_F(WhatIfTest, ThePanelAddsUpWhatIsChosen) {
   EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kBuffer);
 }
 
+// A choice goes by the place of a value in its table; another dump has another.
+TEST_F(WhatIfTest, AnotherDumpHasNoChoices) {
+  Open();
+  Click("//###memory.what-if/**/−16.4 kB##3");
+  EXPECT_NE(HighlightedItems("what-if"), "");
+  const std::string folder = Scratch("small");
+  std::filesystem::create_directories(folder);
+  const std::string name = folder + "/module_0000.m.cpu_after_optimizations";
+  ASSERT_TRUE(WriteFileAtomically(name + ".txt", R"(HloModule m, is_scheduled=true
+
+ENTRY e {
+  w = f32[64,64]{1,0} parameter(0)
+  ROOT r = f32[64,64]{1,0} negate(w)
+}
+)"));
+  ASSERT_TRUE(WriteFileAtomically(name + "-buffer-assignment.txt", R"(BufferAssignment:
+allocation 0: size 16384, page 0, parameter 0, shape |f32[64,64]| at ShapeIndex {}:
+ value: <0 w @0> (size=16384,offset=0): f32[64,64]{1,0}
+
+Total bytes used: 16384
+)"));
+  session().Replace({folder});
+  Settle();
+  DrawUntil(
+      [this] { return WhatIfOf(session(), 0) != nullptr && WhatIfOf(session(), 0)->ready(); });
+  Settle();
+  EXPECT_EQ(HighlightedItems("what-if"), "");
+  EXPECT_EQ(All().engine->WhyNot({99, MemoryChange::kDrop}), "there is no such value");
+  EXPECT_EQ(All().engine->WhyNot({-1, MemoryChange::kDonate}), "there is no such value");
+}
+
 }  // namespace
 }  // namespace hloscope::viewer

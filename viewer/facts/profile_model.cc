@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <span>
 
 #include "core/base/jobs.h"
 #include "viewer/model/document.h"
@@ -50,10 +51,19 @@ std::optional<AttributedModule> FinalModule(const dump::DumpModel& dump, int32_t
   return out;
 }
 
+// What we recorded carries the module that ran: one that is no stage of the dump's module of that
+// name is another compilation, whose instructions only happen to share names.
+bool IsAnotherCompilation(const Profile& profile, std::span<const AttributedModule> carried,
+                          std::string_view name) {
+  return profile.format == profiler::ProfileFormat::kHloprof &&
+         std::ranges::find(carried, name, &AttributedModule::name) != carried.end();
+}
+
 // The modules of the dump whose names the trace knows. One of several of a name is identified by
 // its id; ids of another process mean nothing, so the only one of its name is taken whatever its
 // id.
 void AddDumpModules(const dump::DumpModel& dump, const Profile& profile,
+                    std::span<const AttributedModule> carried,
                     std::vector<AttributedModule>& modules, ProfileModel& model) {
   for (size_t m = 0; m < dump.modules().size(); ++m) {
     const dump::ModuleEntry& entry = dump.modules()[m];
@@ -63,6 +73,12 @@ void AddDumpModules(const dump::DumpModel& dump, const Profile& profile,
     const bool is_named = programs.contains(entry.id);
     const bool may_be_kernels = profile.store->operations().empty() && is_only;
     if (!is_named && !may_be_kernels && !(is_only && programs.size() == 1)) continue;
+    if (IsAnotherCompilation(profile, carried, entry.name)) {
+      model.warnings.push_back(
+          "the profile is of another compilation of " + entry.name +
+          " than the dump's: its times are not those of the instructions here");
+      continue;
+    }
     auto module = FinalModule(dump, static_cast<int32_t>(m), model.warnings);
     if (!module) continue;
     module->program = is_named ? entry.id : programs.empty() ? -1 : *programs.begin();
@@ -149,7 +165,7 @@ ModelResult ReadModel(const std::string& path, const std::shared_ptr<const dump:
       carried = profiler::ReadEmbeddedModules(*model->profile, limits, model->warnings);
   if (dump != nullptr) {
     AddRecordedModules(*dump, *model->profile, carried, modules, *model, stop);
-    if (modules.empty()) AddDumpModules(*dump, *model->profile, modules, *model);
+    if (modules.empty()) AddDumpModules(*dump, *model->profile, carried, modules, *model);
   }
   for (AttributedModule& embedded : carried) {
     const bool is_there = std::ranges::any_of(modules, [&](const AttributedModule& m) {

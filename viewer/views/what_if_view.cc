@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 
 #include "viewer/facts/what_if.h"
 #include "viewer/model/document.h"
@@ -49,6 +50,8 @@ class WhatIfView : public View {
     if (what_if == nullptr) return Sentence(frame, "reading the module …");
     if (!ShowPending(frame, *what_if, "the estimate")) return;
     what_if_ = what_if->value;
+    if (what_if_ != of_changes_) changes_.clear();  // values go by their places in another table
+    of_changes_ = what_if_;
     DrawSum(frame);
     DrawTable(frame);
   }
@@ -98,10 +101,11 @@ class WhatIfView : public View {
     for (const WhatIfRow& row : what_if_->rows) {
       if (IsHighlighted(context, row.value)) out += ValueOf(row).instruction + "\n";
     }
+    const std::span<const dump::BufferValue> values = what_if_->engine->table().values;
     for (const ValueChange& change : changes_) {
       const auto v = static_cast<size_t>(change.value);
-      out += fmt::format("{} {}\n", ToString(change.change),
-                         what_if_->engine->table().values[v].instruction);
+      if (v >= values.size()) continue;
+      out += fmt::format("{} {}\n", ToString(change.change), values[v].instruction);
     }
     return out;
   }
@@ -211,7 +215,7 @@ class WhatIfView : public View {
 
   int32_t module_ = -1;
   std::vector<ValueChange> changes_;
-  std::shared_ptr<const WhatIf> what_if_;
+  std::shared_ptr<const WhatIf> what_if_, of_changes_;
 };
 
 }  // namespace

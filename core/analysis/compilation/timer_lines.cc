@@ -90,7 +90,7 @@ struct Thread {
   std::string module;
   // Pipelines that were started and passes that are running in them, in order.
   struct Open {
-    std::string name;
+    std::string name, module;
     bool is_pass;
     int64_t inner_us = 0;
   };
@@ -114,32 +114,32 @@ class Reader {
     if (TakeWord(text, "Running HLO pass pipeline on module ")) {
       const size_t colon = text.find(": ");
       if (colon == text.npos) return;
-      if (thread.module != text.substr(0, colon)) Leave(thread, thread.open.begin());
+      // Within a pass of another module, as the autotuner compiles what it tries.
       thread.module = text.substr(0, colon);
       // A pipeline that is no pass of another ends without a line.
       while (!thread.open.empty() && !thread.open.back().is_pass) thread.open.pop_back();
-      thread.open.push_back({std::string(text.substr(colon + 2)), false});
+      thread.open.push_back({std::string(text.substr(colon + 2)), thread.module, false});
       Of(thread.module);
     } else if (TakeWord(text, "HLO pass: ")) {
       if (const auto us = TakeTime(text)) EndPass(thread, text, *us);
     } else if (TakeWord(text, "HLO pass ")) {
       // As deep as no compiler nests: lines of passes that ended may be lost.
       if (thread.open.size() == kMaxOpen) {
-        if (thread.open.front().is_pass)
-          times_[Last(thread.module)].untimed.push_back(thread.open.front().name);
+        Leave(thread.open.front());
         thread.open.erase(thread.open.begin());
       }
-      thread.open.push_back({std::string(dump::Trim(text)), true});
+      thread.open.push_back({std::string(dump::Trim(text)), thread.module, true});
     } else {
       Other(text);
     }
   }
 
-  // What is open from there on ends without a line; of a pipeline that is usual.
+  // What is open ends without a line; of a pipeline that is usual.
+  void Leave(Thread::Open& open) {
+    if (open.is_pass) times_[Last(open.module)].untimed.push_back(std::move(open.name));
+  }
   void Leave(Thread& thread, std::vector<Thread::Open>::iterator from) {
-    for (auto at = from; at != thread.open.end(); ++at) {
-      if (at->is_pass) times_[Last(thread.module)].untimed.push_back(std::move(at->name));
-    }
+    for (auto at = from; at != thread.open.end(); ++at) Leave(*at);
     thread.open.erase(from, thread.open.end());
   }
 
@@ -150,6 +150,7 @@ class Reader {
     int64_t inner = 0;
     if (at != thread.open.rend()) {
       inner = at->inner_us;
+      thread.module = at->module;
       Leave(thread, at.base());
       thread.open.pop_back();
     }

@@ -14,6 +14,7 @@ namespace hloscope::analysis {
 namespace {
 
 using hlo::AttributeKey;
+using hlo::ElementType;
 using hlo::InstructionId;
 using hlo::Opcode;
 
@@ -106,7 +107,15 @@ bool AreOfSlice(const LintModule& module, InstructionId id, int64_t size) {
         return start && stride &&
                IsSliceOf(size, *start, *stride, static_cast<int64_t>(values->size()));
       }
-      case Opcode::kConvert:
+      case Opcode::kConvert: {
+        // To a narrower type numbers wrap; none that count wraps in 32 bits.
+        const ElementType from = m.shape(operands[0]).element_type(),
+                          to = m.shape(id).element_type();
+        const int bits = std::min(hlo::BitWidth(from), 32);
+        if (!hlo::IsInteger(from) || !hlo::IsInteger(to) || hlo::BitWidth(to) < bits) return false;
+        id = operands[0];
+        break;
+      }
       case Opcode::kReshape:
       case Opcode::kBitcast:
       case Opcode::kCopy:

@@ -97,7 +97,7 @@ class Donations {
                            hlo::ToString(hlo::SourceLineOf(module_, argument.id)), argument.bytes});
     };
     for (const Argument& argument : arguments) {
-      const LastUse last = LastUseOf(argument.id);
+      const LastUse last = LastUseOf(argument.id, argument.index);
       if (const auto loop = of_loops.find(argument.id); loop != of_loops.end()) {
         if (last.user.index < WriterOf(loop->second).index) donate(argument, loop->second);
         continue;
@@ -185,24 +185,32 @@ class Donations {
     return in_loop && module_[id].opcode == Opcode::kParameter ? id : InstructionId();
   }
 
-  // The last instruction that reads a parameter, and whether it reads each element where it writes
-  // it. A result that is written by it so, or later, may take the parameter's memory; to one
-  // written earlier XLA would copy.
+  // The last instruction that reads an array of a parameter, and whether it reads each element
+  // where it writes it. A result that is written by it so, or later, may take the parameter's
+  // memory; to one written earlier XLA would copy.
   struct LastUse {
     InstructionId user;
     bool writes_in_place = false;
   };
-  LastUse LastUseOf(InstructionId parameter) const {
+  LastUse LastUseOf(InstructionId parameter, const Index& index) const {
     LastUse last{parameter};
-    std::vector<InstructionId> values = {parameter};  // and what has its memory
+    struct Value {
+      InstructionId id;
+      size_t depth;  // elements of the index that are taken
+    };
+    std::vector<Value> values = {{parameter, 0}};  // and what has the array's memory
     for (size_t i = 0; i < values.size(); ++i) {
-      for (const InstructionId user : hlo::UsersOf(module_).users(values[i])) {
-        if (module_[user].opcode == Opcode::kBitcast || IsPlainCopy(user)) {
-          values.push_back(user);
+      const auto [id, depth] = values[i];
+      for (const InstructionId user : hlo::UsersOf(module_).users(id)) {
+        if (module_[user].opcode == Opcode::kGetTupleElement && depth < index.size()) {
+          const int64_t element = module_.GetInt(module_[user], hlo::AttributeKey::kIndex);
+          if (element == index[depth]) values.push_back({user, depth + 1});
+        } else if (module_[user].opcode == Opcode::kBitcast || IsPlainCopy(user)) {
+          values.push_back({user, depth});
         } else if (user.index >= last.user.index) {
           const bool is_again = user == last.user;
           last.writes_in_place =
-              WritesWhereItReads(user, values[i]) && (!is_again || last.writes_in_place);
+              WritesWhereItReads(user, id) && (!is_again || last.writes_in_place);
           last.user = user;
         }
       }

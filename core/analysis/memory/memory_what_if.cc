@@ -183,6 +183,9 @@ std::string MemoryWhatIf::WhyNotAgain(int32_t value, Again& again) const {
 }
 
 std::string MemoryWhatIf::WhyNot(const ValueChange& change) const {
+  const auto v = static_cast<size_t>(change.value);
+  if (v >= table_->values.size() || table_->values[v].allocation < 0)
+    return "there is no such value";
   const AllocationKind kind = KindOf(change.value);
   const bool is_temporary = kind == AllocationKind::kTemporary;
   if (is_temporary && now_ < 0) {
@@ -247,6 +250,17 @@ int64_t MemoryWhatIf::PeakWith(std::span<const ValueChange> changes) const {
   for (const ValueChange& change : ordered) {
     if (!WhyNot(change).empty()) continue;
     if (change.change == MemoryChange::kDonate) {
+      // To a result of other bytes nothing is donated.
+      const int64_t bytes = DonationOf(change.value)->bytes;
+      const int32_t own = table_->values[static_cast<size_t>(change.value)].allocation;
+      if (std::ranges::any_of(ordered, [&](const ValueChange& other) {
+            if (other.change == MemoryChange::kDonate || !WhyNot(other).empty()) return false;
+            const int32_t of = table_->values[static_cast<size_t>(other.value)].allocation;
+            return of == own || (KindOf(other.value) == AllocationKind::kResult &&
+                                 table_->allocations[static_cast<size_t>(of)].size == bytes);
+          })) {
+        continue;
+      }
       donations.push_back(*DonationOf(change.value));
       save(donations.back().bytes);
     } else if (KindOf(change.value) == AllocationKind::kTemporary) {

@@ -49,16 +49,28 @@ Value* CloseProduct(Builder& b, Value* x, Value* y) {
   };
   Value* real = difference(p.real, q.real, p.imag, q.imag);
   Value* imag = difference(p.real, q.imag, b.CreateFNeg(p.imag), q.real);
-  Value* product = FromParts(b, {real, imag}, ElementType::kC128);
-  if (WritesForGpu(b)) return product;
-  // What leaves the range of f64 on the way is the runtime's.
-  const auto is_open = [&](Value* part) {
-    return b.CreateFCmpUGE(Call(b, llvm::Intrinsic::fabs, {part}), InfinityLike(part));
+  return FromParts(b, {real, imag}, ElementType::kC128);
+}
+
+// On a CPU `value`, a function of c128 numbers, but where a part of one is so large or small that
+// something on the way may leave the range of f64: that is the runtime's, in wider numbers.
+Value* OrCalled(Builder& b, Opcode opcode, std::span<Value* const> in, Value* value) {
+  if (WritesForGpu(b)) return value;
+  Value* is_far = nullptr;
+  const auto note = [&](Value* condition) {
+    is_far = is_far == nullptr ? condition : b.CreateOr(is_far, condition);
   };
-  Value* operands[] = {x, y};
-  return Where(b, b.CreateOr(is_open(real), is_open(imag)), {product}, [&] {
-    return std::vector{CallByLane(b, Opcode::kMultiply, operands, ElementType::kC128)};
-  })[0];
+  for (Value* operand : in) {
+    const Parts parts = PartsOf(b, operand, ElementType::kC128);
+    for (Value* part : {parts.real, parts.imag}) {
+      Value* size = Call(b, llvm::Intrinsic::fabs, {part});
+      note(b.CreateNot(b.CreateFCmpOLT(size, NumberLike(size, 0x1p400))));  // NaN, too
+      note(b.CreateAnd(b.CreateFCmpOLT(size, NumberLike(size, 0x1p-400)),
+                       b.CreateFCmpONE(size, NumberLike(size, 0))));
+    }
+  }
+  return Where(b, is_far, {value},
+               [&] { return std::vector{CallByLane(b, opcode, in, ElementType::kC128)}; })[0];
 }
 
 Value* AtLeast(Builder& b, Value* x, Value* y, ElementType type) {
@@ -67,12 +79,13 @@ Value* AtLeast(Builder& b, Value* x, Value* y, ElementType type) {
   return b.CreateOr(b.CreateFCmpOGT(p.real, q.real), ties);
 }
 
-// On a CPU: functions of c128 that are more than 4 ulp off in f64, and c64's quotient, which is
-// fast enough.
+// On a CPU: functions of c128 that are more than 4 ulp off in f64, powers and atan2, which
+// differ where they overflow and on a branch cut, and c64's quotient, which is fast enough.
 bool IsLeftToRuntime(Opcode opcode, ElementType type) {
-  constexpr hlo::OpcodeSet kFarOff = {Opcode::kExpm1, Opcode::kLogistic, Opcode::kPower,
+  constexpr hlo::OpcodeSet kOfC128 = {Opcode::kExpm1, Opcode::kLogistic, Opcode::kPower,
                                       Opcode::kRsqrt, Opcode::kTan,      Opcode::kTanh};
-  return type == ElementType::kC128 ? kFarOff.Has(opcode) : opcode == Opcode::kDivide;
+  constexpr hlo::OpcodeSet kOfC64 = {Opcode::kAtan2, Opcode::kDivide, Opcode::kPower};
+  return (type == ElementType::kC128 ? kOfC128 : kOfC64).Has(opcode);
 }
 
 // What needs no more than the parts of the operands.
@@ -114,10 +127,13 @@ Value* ComplexElementwise(Builder& b, Opcode opcode, std::span<Value* const> in,
   }
   if (opcode == Opcode::kMultiply) {
     const bool is_single = type == ElementType::kC64;
-    return is_single ? Product(b, in[0], in[1]) : CloseProduct(b, in[0], in[1]);
+    return is_single ? Product(b, in[0], in[1])
+                     : OrCalled(b, opcode, in, CloseProduct(b, in[0], in[1]));
   }
   if (WritesForGpu(b) || !IsLeftToRuntime(opcode, type)) {
-    if (Value* value = DeviceComplexFunction(b, opcode, in, type)) return value;
+    if (Value* value = DeviceComplexFunction(b, opcode, in, type)) {
+      return type == ElementType::kC128 ? OrCalled(b, opcode, in, value) : value;
+    }
   }
   return CallByLane(b, opcode, in, type);
 }

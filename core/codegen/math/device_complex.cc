@@ -238,8 +238,8 @@ Pair Power(Pair z, Pair w) {
 // sinh x or cosh x, times a factor: where the first overflows, and the product need not.
 Expression Grown(Expression x, Expression factor, bool is_sinh, Expression product) {
   const Expression size = x.Abs(), root = Exp(size * 0.5);
-  const Expression far = root * (factor * 0.5) * root;
-  return Select((size > 700) & IsFinite(x), is_sinh ? Select(x < 0, -far, far) : far, product);
+  const Expression far = (root * 0.5) * factor * root, signed_far = Select(x < 0, -far, far);
+  return Select((size > 700) & IsFinite(x) & !(factor == 0), is_sinh ? signed_far : far, product);
 }
 // sinh(x + iy) and cosh(x + iy).
 Pair SinhOf(Expression x, Expression y) {

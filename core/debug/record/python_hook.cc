@@ -172,10 +172,13 @@ def _tell_versions(module):
 def _fallbacks(module):
     def write():
         core = module._XLAC
-        with open(os.path.join(_here, 'fallbacks'), 'a') as file:
-            # Reading a value by item() is counted with them.
-            for name in sorted(set(core._get_executed_fallback_ops()) - {'aten::_local_scalar_dense'}):
-                file.write('%s %d\n' % (name, core._xla_counter_value(name) or 1))
+        try:
+            with open(os.path.join(_here, 'fallbacks'), 'a') as file:
+                # Reading a value by item() is counted with them.
+                for name in sorted(set(core._get_executed_fallback_ops()) - {'aten::_local_scalar_dense'}):
+                    file.write('%s %d\n' % (name, core._xla_counter_value(name) or 1))
+        except OSError:
+            pass  # the recording is over
 
     atexit.register(write)
 

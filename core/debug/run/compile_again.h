@@ -26,7 +26,7 @@ struct CompileAgainRequest {
 };
 
 struct CompiledAgain {
-  std::string compiler;  // "xla-gpu for NVIDIA H100", "cpu"
+  std::string compiler;  // the platform and its target: "PLATFORM for NVIDIA H100", "cpu"
   std::vector<std::string> warnings;
 };
 
