@@ -28,7 +28,7 @@ class WhyCommand : public Command {
              .required = true},
             {.name = "names",
              .target = &names_,
-             .help = "a fusion; with --not-fused a producer and its user",
+             .help = "a fusion, or MODULE:INSTR; with --not-fused a producer and its user",
              .value = "INSTR",
              .required = true},
             {.name = "--not-fused",
@@ -51,6 +51,12 @@ class WhyCommand : public Command {
                       .error(),
                   context);
     for (std::string& name : names_) {
+      // MODULE:INSTR, as info --select prints it.
+      if (const size_t colon = name.find(':'); colon != name.npos) {
+        const std::string module = name.substr(0, colon);
+        if (module_.empty()) module_ = module;
+        if (module_ == module) name.erase(0, colon + 1);
+      }
       if (name.starts_with('%')) name.erase(0, 1);
     }
     Result<FusionAnswer> answer = Answer(context);

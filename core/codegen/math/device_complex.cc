@@ -132,17 +132,18 @@ Pair Quotient(Pair z, Pair w) {
 
 // ---- Roots, exponentials, logarithms.
 
-// A power of two that takes huge and tiny numbers to where nothing is lost, and its root.
+// A power of two that takes huge and tiny numbers to where nothing is lost, its root and logarithm.
 struct Lift {
-  Expression scale, root;
+  Expression scale, root, log;
 };
 Lift LiftOf(Pair z) {
   const Expression larger = Select(z.y.Abs() < z.x.Abs(), z.x.Abs(), z.y.Abs());
-  const auto choose = [&](double up, double down) {
+  const auto choose = [&](double up, double down, double same) {
     return Select(larger < 0x1p-900, larger.Number(up),
-                  Select(larger > 0x1p1000, larger.Number(down), larger.Number(1)));
+                  Select(larger > 0x1p1000, larger.Number(down), larger.Number(same)));
   };
-  return {choose(0x1p400, 0x1p-200), choose(0x1p200, 0x1p-100)};
+  return {choose(0x1p400, 0x1p-200, 1), choose(0x1p200, 0x1p-100, 1),
+          choose(400 * std::numbers::ln2, -200 * std::numbers::ln2, 0)};
 }
 
 Pair Sqrt(Pair z) {
@@ -177,26 +178,30 @@ Pair Exp(Pair z) {
   return Choose((z.x == infinity) & !IsFinite(z.y), {infinity, z.x.Nan()}, out);
 }
 
-// The logarithm of the size of 1 + x + iy: near 1 by that of its square, whose distance from 1 is
-// x(x + 2) + y², with what the sums and products lose.
-Expression LogSize(Expression size, Expression x, Expression y) {
+Expression LogOfSize(Pair z) {
+  const Lift lift = LiftOf(z);
+  return Of(Opcode::kLog, Size(z * lift.scale)) - lift.log;
+}
+// The logarithm of the size of z, that of 1 + x + iy: near 1 by that of its square, whose distance
+// from 1 is x(x + 2) + y², with what the sums and products lose.
+Expression LogNearOne(Pair z, Expression x, Expression y) {
+  const Expression size = Size(z);
   const Expression more = x + 2, left = x - (more - 2);
   const Expression first = x * more, second = y * y, sum = first + second;
   const Expression other = sum - first;
   const Expression lost = (first - (sum - other)) + (second - other) +
                           (x.Fma(more, -first) + x * left) + y.Fma(y, -second);
-  return Select((size > 0.5) & (size < 2), Of(Opcode::kLog1p, sum + lost) * 0.5,
-                Of(Opcode::kLog, size));
+  return Select((size > 0.5) & (size < 2), Of(Opcode::kLog1p, sum + lost) * 0.5, LogOfSize(z));
 }
 Pair Log(Pair z) {
   const Expression is_wide = z.y.Abs() < z.x.Abs();
   const Expression a = Select(is_wide, z.x, z.y).Abs(), b = Select(is_wide, z.y, z.x);
-  return {LogSize(Size(z), a - 1, b), Atan2(z.y, z.x)};
+  return {LogNearOne(z, a - 1, b), Atan2(z.y, z.x)};
 }
 
 Pair Log1p(Pair z) {
   const Pair moved{z.x + 1, z.y};
-  return Choose((z.x == 0) & (z.y == 0), z, {LogSize(Size(moved), z.x, z.y), Atan2(z.y, moved.x)});
+  return Choose((z.x == 0) & (z.y == 0), z, {LogNearOne(moved, z.x, z.y), Atan2(z.y, moved.x)});
 }
 
 Pair Expm1(Pair z) {
@@ -217,8 +222,9 @@ Pair Logistic(Pair z) {
 }
 
 Pair Sign(Pair z) {
-  const Expression size = Size(z);
-  return Choose(size == 0, Number(z, 0), {z.x / size, z.y / size});
+  const Pair near = z * LiftOf(z).scale;
+  const Expression size = Size(near);
+  return Choose(size == 0, Number(z, 0), {near.x / size, near.y / size});
 }
 
 Pair Power(Pair z, Pair w) {
@@ -281,7 +287,7 @@ Pair Tan(Pair z) {  // -i tanh(iz)
 
 // Far out, where squares would be lost: what log(2z) is there, and which numbers that are.
 Expression IsFar(Pair z) { return Size(z) > 1e10; }
-Expression LogTwice(Pair z) { return Of(Opcode::kLog, Size(z)) + std::numbers::ln2; }
+Expression LogTwice(Pair z) { return LogOfSize(z) + std::numbers::ln2; }
 
 Pair Acos(Pair z) {
   const Pair u = Sqrt({z.x.Number(1) - z.x, -z.y}), v = Sqrt({z.x + 1, z.y});
