@@ -143,7 +143,14 @@ class LintCommand : public Command {
     const int32_t last = model.FinalStage(module);
     int32_t first = 0;
     while (first < last && model.ModuleFile(module, first) < 0) ++first;
-    if (last < 0) return kGood;
+    if (last < 0) {
+      for (size_t k = 0; k < model.files().size(); ++k) {
+        if (model.files()[k].module != module) continue;
+        const auto opened = model.OpenFile(static_cast<int32_t>(k));
+        if (!opened) return Fail(path, opened.error(), context);
+      }
+      return kGood;
+    }
     const auto compiled = model.Module(module, last);
     if (!compiled) return Fail(path, compiled.error(), context);
     const bool has_compiled = first < last && analysis::IsCompiled(**compiled);

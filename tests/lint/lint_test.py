@@ -196,6 +196,23 @@ class Lint(FolderTest):
                          [('lost-cast', 'before_optimizations'), ('copied-cache', 'cpu_after_optimizations'), ('refused-donation', 'stderr.txt')])
         self.assertIn('float32[512,1024]', found[2]['cost'])
 
+    def test_files_that_cannot_be_read(self):
+        folder = os.path.join(self.folder, 'closed')
+        os.mkdir(folder)
+        file = os.path.join(folder, 'module_0000.m.before_optimizations.txt')
+        with open(file, 'w', encoding='utf-8') as out:
+            out.write(INDICES % ('1,2,3,4', 'f32[4,1]{1,0} convert(r)'))
+        os.chmod(file, 0)
+        # root reads any file
+        other = {'user': 65534, 'extra_groups': []} if os.geteuid() == 0 else {}
+        for path in (self.folder, folder):
+            os.chmod(path, 0o755)
+        if other and not os.access(os.path.dirname(HLOSCOPE), os.X_OK):
+            self.skipTest('the program is in a folder that only root enters')
+        done = subprocess.run([HLOSCOPE, 'lint', folder], capture_output=True, text=True, check=False, **other)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn('Permission denied', done.stderr)
+
     def test_exit_status_and_baseline(self):
         warns, informs = (os.path.join(HERE, rule + '.bad.hlo') for rule in ('lost-cast', 'gather-slice'))
         self.findings(warns, '--fail-on', 'warning', status=1)

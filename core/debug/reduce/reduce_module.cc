@@ -208,6 +208,10 @@ class Reduction {
         report_.notes.push_back("it does not fail each time: other reductions may be possible");
       return *again;
     }
+    if (stop_.stop_requested()) {
+      return std::unexpected(
+          Error{ErrorClass::kCancelled, "stopped before the failure had repeated", {}, {}});
+    }
     return std::unexpected(Error{ErrorClassOf(failure.kind).value_or(ErrorClass::kInput),
                                  "the failure does not repeat: " + failure.text,
                                  {},
