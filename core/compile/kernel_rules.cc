@@ -296,6 +296,27 @@ bool Convolves(const Module& module, InstructionId id) {
   return hlo::ConvDimsOf(module, id).labels != nullptr && Multiplies(module, id);
 }
 
+// The first of each line, so few that sorting all would be in vain, and where they stand.
+bool TakesFew(const Module& module, InstructionId id) {
+  constexpr int64_t kFew = 8;  // of so many elements one is taken at most
+  const Shape& shape = module.shape(id);
+  if (module.operands(id).size() != 1 || !shape.IsTuple() || shape.elements().size() != 2) {
+    return false;
+  }
+  const Shape& in = module.shape(module.operands(id)[0]);
+  const Shape &values = shape.elements()[0], &places = shape.elements()[1];
+  if (!IsWholeArray(in) || !IsWholeArray(values) || !IsWholeArray(places) || in.rank() == 0 ||
+      values.rank() != in.rank() || !std::ranges::equal(places.dimensions(), values.dimensions()) ||
+      places.element_type() != hlo::ElementType::kS32 ||
+      values.element_type() != in.element_type() || hlo::IsComplex(in.element_type())) {
+    return false;
+  }
+  const int64_t length = in.dimensions().back(), taken = values.dimensions().back();
+  return taken > 0 && taken <= length / kFew &&
+         std::ranges::equal(in.dimensions().first(in.rank() - 1),
+                            values.dimensions().first(in.rank() - 1));
+}
+
 // Arrays of one size, sorted by a comparator of scalars.
 bool SortsByScalars(const Module& module, InstructionId id) {
   const auto operands = module.operands(id);

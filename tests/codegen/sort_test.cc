@@ -120,5 +120,25 @@ TEST(Sort, AnyOtherComparator) {
   ExpectAsEvaluated(SortText({"f32", "s32"}, "50,16", 1, Less("LT", "")));
 }
 
+// Few elements are taken without sorting all: with ties, NaN, both signs of zero, of any width.
+TEST(Sort, TakesTheFirstOfEachLine) {
+  for (const std::string type :
+       {"f32", "f64", "bf16", "s8", "u8", "s32", "u32", "s64", "u64", "f16", "f8e4m3fn"}) {
+    for (const auto& [sizes, taken] :
+         {std::pair("70001", 7), {"3,300", 37}, {"5,2,120", 1}, {"64,1000", 50}, {"8", 1}}) {
+      const std::string all = sizes;
+      const size_t last = all.rfind(',');
+      const std::string wanted =
+          (last == all.npos ? "" : all.substr(0, last + 1)) + std::to_string(taken);
+      for (const char* largest : {"true", "false"}) {
+        ExpectAsEvaluated(fmt::format(
+            "HloModule m\nENTRY e {{\n  x = {0}[{1}] parameter(0)\n  ROOT t = ({0}[{2}], s32[{2}]) "
+            "topk(x), k={3}, largest={4}\n}}\n",
+            type, all, wanted, taken, largest));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hloscope::codegen

@@ -273,6 +273,9 @@ EmittedKernel InGrains(const std::string& name, int64_t units, int64_t grain, in
 
 namespace {
 
+// Of what has no kernel there.
+EmittedKernel EmitNothing(llvm::Module&, const Kernel&, const std::string&) { return {}; }
+
 // What writes the kernels of a root on either side.
 struct Emitters {
   EmittedKernel (*cpu)(llvm::Module& module, const Kernel& kernel, const std::string& name);
@@ -293,6 +296,7 @@ constexpr hlo::OpcodeTable<Emitters> kEmitters(
         {Opcode::kScatter, {EmitScatter, EmitGpuScatter}},
         {Opcode::kSelectAndScatter, {EmitSelectAndScatter, EmitSelectAndScatter}},
         {Opcode::kSort, {EmitSort, EmitGpuSort}},
+        {Opcode::kTopK, {EmitSort, EmitNothing}},
         {Opcode::kTriangularSolve, {EmitLinearAlgebra, EmitGpuSolve}},
     },
     {EmitLoop, EmitGpuLoop});

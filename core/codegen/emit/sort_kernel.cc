@@ -1,5 +1,6 @@
-// Kernels that sort lines of arrays. Keys are computed in vectors where the comparator compares
-// such; any other comparator becomes a function. The order is the runtime's work.
+// Kernels that sort lines of arrays, or take the first elements of sorted ones (topk). Keys are
+// computed in vectors where the comparator compares such; any other comparator becomes a function.
+// The order is the runtime's work.
 #include <algorithm>
 
 #include "core/codegen/emit/elementwise.h"
@@ -32,15 +33,22 @@ class SortKernel {
         name_(name),
         sort_(kernel.roots[0]),
         operands_(kernel.module.operands(sort_)),
-        comparator_(kernel.module.GetComputation(kernel.module[sort_], AttributeKey::kToApply)),
         function_(module, kernel, name, -1),
         sizes_(kernel.module.shape(operands_[0]).dimensions()),
-        dimension_(static_cast<size_t>(
-            kernel.module.GetInts(kernel.module[sort_], AttributeKey::kDimensions)[0])) {
+        dimension_(sizes_.size() - 1) {
+    const hlo::Instruction& root = kernel.module[sort_];
+    if (root.opcode == hlo::Opcode::kTopK) {
+      const bool is_largest = kernel.module.GetBool(root, AttributeKey::kLargest, true);
+      keys_.push_back({operands_[0], is_largest, true});
+      taken_ = kernel.module.shape(sort_).elements()[0].dimensions().back();
+    } else {
+      comparator_ = kernel.module.GetComputation(root, AttributeKey::kToApply);
+      dimension_ = static_cast<size_t>(kernel.module.GetInts(root, AttributeKey::kDimensions)[0]);
+      if (auto keys = SortFormOf(kernel.module, sort_)) keys_ = *std::move(keys);
+    }
     length_ = sizes_[dimension_];
     outer_ = ProductOf(sizes_.first(dimension_));
     stride_ = ProductOf(sizes_.subspan(dimension_ + 1));
-    if (auto keys = SortFormOf(kernel.module, sort_)) keys_ = *std::move(keys);
     PackKeys();
     width_ = LanesAlong(kernel, length_);
   }
@@ -57,7 +65,7 @@ class SortKernel {
     out.code.grains = (lines - 1) / per_grain + 1;
     out.code.grain_bytes = per_grain * line_bytes;
     out.code.scratch_bytes = out.code.grains * scratch;
-    out.code.in_place.assign(operands_.size(), -1);
+    out.code.in_place.assign(taken_ > 0 ? 2 : operands_.size(), -1);
     llvm::Constant* form = Form();
     llvm::Function* less = keys_.empty() ? EmitLess() : nullptr;
     Builder& b = function_.builder();
@@ -121,7 +129,8 @@ class SortKernel {
     auto* form = llvm::ConstantStruct::getAnon(
         {b.getInt64(static_cast<uint64_t>(length_)), b.getInt64(static_cast<uint64_t>(stride_)),
          b.getInt32(static_cast<uint32_t>(KeyWords())),
-         b.getInt32(static_cast<uint32_t>(bytes.size())), Global(list)});
+         b.getInt32(static_cast<uint32_t>(bytes.size())), Global(list),
+         b.getInt64(static_cast<uint64_t>(taken_))});
     return Global(form);
   }
   llvm::GlobalVariable* Global(llvm::Constant* value) {
@@ -171,10 +180,12 @@ class SortKernel {
     }
     std::vector<llvm::Type*> types;
     for (Value* each : all) types.push_back(each->getType());
-    b.CreateCall(module_.getOrInsertFunction(
-                     less != nullptr ? "hloscope_sort_by_less" : "hloscope_sort_by_keys",
-                     llvm::FunctionType::get(b.getVoidTy(), types, false)),
-                 all);
+    const char* runs = less != nullptr ? "hloscope_sort_by_less"
+                       : taken_ > 0    ? "hloscope_take_by_keys"
+                                       : "hloscope_sort_by_keys";
+    b.CreateCall(
+        module_.getOrInsertFunction(runs, llvm::FunctionType::get(b.getVoidTy(), types, false)),
+        all);
   }
 
   // Writes the words, or the entries, of a vector of elements.
@@ -196,7 +207,9 @@ class SortKernel {
     }
     std::vector<InstructionId> wanted;
     for (const SortKey& key : keys_) wanted.push_back(key.value);
-    const auto values = Applied(b, kernel_.module, comparator_, arguments, wanted);
+    const std::vector<Value*> values =
+        taken_ > 0 ? std::vector{arguments[0]}
+                   : Applied(b, kernel_.module, comparator_, arguments, wanted);
     has_failed_ |= emitter.has_failed() || values.empty();
     if (has_failed_) return;
     std::vector<Value*> words(static_cast<size_t>(words_), nullptr);
@@ -254,11 +267,12 @@ class SortKernel {
   std::string name_;
   InstructionId sort_;
   std::span<const InstructionId> operands_;
-  hlo::ComputationId comparator_;
+  hlo::ComputationId comparator_;  // of a sort
   KernelFunction function_;
   std::span<const int64_t> sizes_;
   size_t dimension_;
   int64_t length_ = 1, outer_ = 1, stride_ = 1;
+  int64_t taken_ = 0;          // of a topk
   std::vector<SortKey> keys_;  // none: the comparator is called
   std::vector<Place> places_;  // by key
   bool is_entry_ = false;      // keys and places share entries

@@ -105,8 +105,9 @@ class TopK {
 
 }  // namespace
 
-Result<PassResult> DecomposeTopK(const std::shared_ptr<const Module>& module, Compilation&) {
+Result<PassResult> DecomposeTopK(const std::shared_ptr<const Module>& module, Compilation& out) {
   return EditEach(module, Opcode::kTopK, [&](Edit& edit, InstructionId id) {
+    if (!out.gpu_kernels && IsKernel(*module, id)) return;
     if (IsPlainTopK(*module, id)) TopK(edit, id).Decompose();
   });
 }

@@ -20,6 +20,9 @@ constexpr size_t kDigits = size_t{1} << kDigitBits;
 // A key of 64 bits and where its element is.
 struct Entry {
   uint64_t key, place;
+  friend bool operator<(const Entry& a, const Entry& b) {
+    return a.key != b.key ? a.key < b.key : a.place < b.place;
+  }
 };
 
 uint64_t KeyOf(uint64_t entry) { return entry >> 32; }
@@ -68,6 +71,26 @@ Entry* SortEntries(Entry* entries, Entry* other, int64_t count) {
     entries[at] = own;
   }
   return entries;
+}
+
+// The smallest `count` of so many entries, in order, in `buffer`, which has room for twice as many.
+// Most entries are larger than those found so far and are only compared.
+template <typename T, typename EntryAt>
+void Smallest(int64_t entries, const EntryAt& entry_at, int64_t count, T* buffer) {
+  int64_t found = 0;
+  bool is_full = false;
+  T limit{};
+  for (int64_t i = 0; i < entries; ++i) {
+    const T entry = entry_at(i);
+    if (is_full && !(entry < limit)) continue;
+    buffer[found++] = entry;
+    if (found < 2 * count) continue;
+    std::nth_element(buffer, buffer + count - 1, buffer + found);
+    limit = buffer[count - 1];
+    found = count;
+    is_full = true;
+  }
+  std::sort(buffer, buffer + found);
 }
 
 template <typename T, typename Places>
@@ -173,6 +196,30 @@ void hloscope_sort_by_keys(const HloscopeSort* sort, const std::byte* const* ope
     if (SortEntries(entries, other, length) == other) std::swap(entries, other);
   }
   Move(*sort, operands, results, base, [&](int64_t i) { return PlaceOf(entries[i]); });
+}
+
+void hloscope_take_by_keys(const HloscopeSort* sort, const std::byte* const* operands,
+                           std::byte* const* results, std::byte* scratch, int64_t base) {
+  const int64_t length = sort->length, taken = sort->taken, out = base / length * taken;
+  HloscopeSort line = *sort;
+  line.length = taken;
+  auto* places = reinterpret_cast<int32_t*>(results[1]) + out;
+  const auto finish = [&](const auto* entries) {
+    for (int64_t i = 0; i < taken; ++i) places[i] = static_cast<int32_t>(PlaceOf(entries[i]));
+    const std::byte* from[] = {operands[0] + base * sort->element_bytes[0]};
+    std::byte* to[] = {results[0] + out * sort->element_bytes[0]};
+    Move(line, from, to, 0, [&](int64_t i) { return PlaceOf(entries[i]); });
+  };
+  const auto* keys = reinterpret_cast<const uint64_t*>(scratch);
+  if (sort->key_words == 0) {
+    auto* buffer = reinterpret_cast<uint64_t*>(scratch) + length;
+    Smallest(length, [&](int64_t i) { return keys[i]; }, taken, buffer);
+    return finish(buffer);
+  }
+  auto* buffer = reinterpret_cast<Entry*>(scratch + length * 8);
+  Smallest(
+      length, [&](int64_t i) { return Entry{keys[i], static_cast<uint64_t>(i)}; }, taken, buffer);
+  finish(buffer);
 }
 
 void hloscope_sort_by_less(const HloscopeSort* sort, HloscopeLess less,
