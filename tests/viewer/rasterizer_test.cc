@@ -208,7 +208,7 @@ TEST_F(RasterizerTest, ScreensAreThoseOfOpenGl) {
     if (!reference) GTEST_SKIP() << "no EGL here";
     const Difference difference(*reference, DrawPicture(data, ground));
     EXPECT_LT(difference.largest(), 96);
-    EXPECT_LT(difference.ShareAbove(4), 1e-4);
+    EXPECT_LT(difference.ShareAbove(4), 5e-4);  // 0.3e-4 mostly, 2.8e-4 was seen
     EXPECT_LT(difference.ShareAbove(1), 1e-2);
     Stop();
   }
