@@ -27,11 +27,13 @@ std::string Text(const Us& us) {
   return FormatText("{:.1f} ms", static_cast<double>(*us) / 1e3);
 }
 
-// What is left of the total: the time between passes, and what no source names.
+// What is left of the total: the time between passes, and what no source names. Times are rounded
+// line by line, so the parts may seem longer than the whole.
 Us RestOf(const ModuleCompileTime& time) {
   if (!time.total_us) return std::nullopt;
-  return *time.total_us - time.passes_us.value_or(0) - time.autotuner_us.value_or(0) -
-         time.backend_us.value_or(0);
+  const int64_t parts =
+      time.passes_us.value_or(0) + time.autotuner_us.value_or(0) + time.backend_us.value_or(0);
+  return std::max<int64_t>(*time.total_us - parts, 0);
 }
 
 // The sum over all modules; absent where no module has it.

@@ -93,14 +93,14 @@ std::vector<int32_t> DumpsWith(const ProgramGroup& group) {
   return dumps;
 }
 
-// ", peak 1.0 kB → 2.0 kB (+1.0 kB), 19 → 20 instructions"
+// ", memory 1.0 kB → 2.0 kB (+1.0 kB), 19 → 20 instructions"
 std::string GrowthText(const ComparedModule& module) {
   if (module.classes.size() < 2) return {};
   const ProgramClass &a = module.classes[0], &b = module.classes[1];
   std::string out;
   if (a.peak_bytes >= 0 && b.peak_bytes >= 0 && a.peak_bytes != b.peak_bytes) {
     const int64_t more = b.peak_bytes - a.peak_bytes;
-    out += FormatText(", peak {} → {} ({}{})", BytesText(a.peak_bytes), BytesText(b.peak_bytes),
+    out += FormatText(", memory {} → {} ({}{})", BytesText(a.peak_bytes), BytesText(b.peak_bytes),
                       more > 0 ? "+" : "-", BytesText(std::abs(more)));
   }
   if (a.instructions >= 0 && b.instructions >= 0 && a.instructions != b.instructions)

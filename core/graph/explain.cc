@@ -80,11 +80,10 @@ std::string ExplainGroup(const Tree& tree, NodeId id) {
 GroupSums SumsOf(const Tree& tree, NodeId id) {
   std::map<hlo::Opcode, int64_t> counts;
   GroupSums sums;
+  const hlo::CostModel& costs = hlo::CostsOf(tree.module());
   tree.ForEachInstruction(id, [&](hlo::InstructionId each) {
     ++counts[tree.module()[each].opcode];
-    const analysis::Cost cost = analysis::CostOf(tree.module(), each);
-    sums.cost.flops += cost.flops;
-    sums.cost.bytes += cost.bytes;
+    sums.cost += costs.Of(each);
   });
   sums.opcodes.assign(counts.begin(), counts.end());
   std::ranges::sort(sums.opcodes, {},
@@ -93,8 +92,9 @@ GroupSums SumsOf(const Tree& tree, NodeId id) {
 }
 
 std::string CostText(const GroupSums& sums) {
-  return fmt::format("estimate: {}, {} read and written", FlopsText(sums.cost.flops),
-                     BytesText(static_cast<int64_t>(std::min(sums.cost.bytes, 9e18))));
+  return fmt::format("estimate: {}{}, {} read and written", sums.cost.is_known ? "" : "at least ",
+                     FlopsText(sums.cost.flops + sums.cost.transcendentals),
+                     BytesText(static_cast<int64_t>(std::min(sums.cost.bytes(), 9e18))));
 }
 
 std::string Explain(const Tree& tree, NodeId id, const analysis::Placement* placement) {

@@ -5,20 +5,20 @@
 #include <utility>
 #include <vector>
 
-#include "core/analysis/cost.h"
 #include "core/analysis/place/placement.h"
 #include "core/graph/labels.h"
 #include "core/graph/tree.h"
+#include "core/hlo/analysis/cost.h"
 
 namespace hloscope::graph {
 
 // What is in a group, or a node alone.
 struct GroupSums {
   std::vector<std::pair<hlo::Opcode, int64_t>> opcodes;  // and how many; most first
-  analysis::Cost cost;
+  hlo::Cost cost;
 };
 GroupSums SumsOf(const Tree& tree, NodeId id);
-// "estimate: 1.2 MFLOP, 4 kB read and written".
+// "estimate: 1.2 MFLOP, 4 kB read and written"; "at least" where the work of a call is unknown.
 std::string CostText(const GroupSums& sums);
 
 // Lines of text, not escaped.

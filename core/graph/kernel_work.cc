@@ -9,7 +9,6 @@
 
 #include "core/analysis/place/call_counts.h"
 #include "core/base/json.h"
-#include "core/hlo/analysis/cost.h"
 #include "core/hlo/expand/expand.h"
 
 namespace hloscope::graph {
@@ -59,19 +58,27 @@ class MultipliedTypes {
 double FlopsOf(const hlo::Cost& cost) { return cost.flops + cost.transcendentals; }
 
 // What a library computes is not in the module: the plain instructions that mean the same count.
-void AddLibraryWork(const Module& module, InstructionId id, KernelWork& work) {
+void AddLibraryWork(const Module& module, InstructionId id, hlo::Cost& cost,
+                    ElementType& multiplied) {
   const auto expanded = hlo::expand::Expand(module, id);
   if (!expanded.has_value() || *expanded == nullptr) return;
   const Module& plain = **expanded;
-  const hlo::Cost& cost = hlo::CostModel(plain).Of(plain.entry_id());
-  work.flops = FlopsOf(cost);
-  work.is_flops_known = cost.is_known;
+  const hlo::Cost& work = hlo::CostsOf(plain).Of(plain.entry_id());
+  cost.flops = work.flops;
+  cost.transcendentals = work.transcendentals;
+  cost.is_known = work.is_known;
   const hlo::Computation& entry = plain[plain.entry_id()];
-  MultipliedTypes multiplied(plain);
+  MultipliedTypes types(plain);
   for (uint32_t k = 0; k < entry.instruction_count; ++k) {
-    if (work.multiplied == ElementType::kInvalid)
-      work.multiplied = multiplied.Of(InstructionId(entry.first_instruction + k));
+    if (multiplied == ElementType::kInvalid)
+      multiplied = types.Of(InstructionId(entry.first_instruction + k));
   }
+}
+
+hlo::Cost CostOf(const Module& module, InstructionId id, ElementType& multiplied) {
+  hlo::Cost cost = hlo::CostsOf(module).Of(id);
+  if (module[id].opcode == Opcode::kCustomCall) AddLibraryWork(module, id, cost, multiplied);
+  return cost;
 }
 
 // Operations a second of the fastest units that may compute them.
@@ -112,20 +119,23 @@ void WriteMeasure(const Module& compiled, const KernelMap& map,
 
 }  // namespace
 
+hlo::Cost CostOfKernel(const Module& module, InstructionId id) {
+  ElementType multiplied = ElementType::kInvalid;
+  return CostOf(module, id, multiplied);
+}
+
 std::vector<KernelWork> WorkOf(const Module& compiled, const KernelMap& map) {
   std::vector<KernelWork> works;
   works.reserve(map.kernels.size());
   const std::vector<int64_t> executions = analysis::CountCalls(compiled).executions;
-  const hlo::CostModel costs(compiled);
-  MultipliedTypes multiplied(compiled);
+  MultipliedTypes types(compiled);
   for (const KernelMap::Kernel& kernel : map.kernels) {
-    const hlo::Cost& cost = costs.Of(kernel.instruction);
+    ElementType multiplied = types.Of(kernel.instruction);
+    const hlo::Cost cost = CostOf(compiled, kernel.instruction, multiplied);
     KernelWork work{.traffic = {cost.bytes_read, cost.bytes_written},
                     .flops = FlopsOf(cost),
                     .is_flops_known = cost.is_known,
-                    .multiplied = multiplied.Of(kernel.instruction)};
-    if (compiled[kernel.instruction].opcode == Opcode::kCustomCall)
-      AddLibraryWork(compiled, kernel.instruction, work);
+                    .multiplied = multiplied};
     const int64_t times = executions[compiled[kernel.instruction].computation.index];
     work.is_counted_once = times < 0;
     const double often = times < 0 ? 1 : static_cast<double>(times);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/graph/kernel_map.h"
+#include "core/hlo/analysis/cost.h"
 #include "core/hlo/module.h"
 #include "profiler/device_facts.h"
 
@@ -14,6 +15,9 @@ class JsonWriter;
 }
 
 namespace hloscope::graph {
+
+// Of one execution, as hlo::CostModel tells it; operations of a library call by what it computes.
+hlo::Cost CostOfKernel(const hlo::Module& module, hlo::InstructionId id);
 
 // By the shapes of operands and results, as XLA's cost analysis counts them, in one run of the
 // module: what a loop runs counts as often as that, or once where that is not known.

@@ -7,10 +7,10 @@
 #include <optional>
 #include <tuple>
 
-#include "core/analysis/cost.h"
 #include "core/base/json.h"
 #include "core/graph/count_text.h"
 #include "core/graph/labels.h"
+#include "core/hlo/analysis/cost.h"
 
 namespace hloscope::graph {
 namespace {
@@ -43,8 +43,9 @@ Telling TellingOf(const hlo::Module& module, const KernelMap::Kernel& kernel, in
         moved != placement.transfers.end() && moved->instruction == kernel.instruction;
     return {true, known ? std::max<int64_t>(moved->bytes, 0) : 0, true, 0};
   }
-  const analysis::Cost cost = analysis::CostOf(module, kernel.instruction);
-  return {false, inside, kernel.place != analysis::Place::kCopy, cost.flops + cost.bytes};
+  const hlo::Cost& cost = hlo::CostsOf(module).Of(kernel.instruction);
+  return {false, inside, kernel.place != analysis::Place::kCopy,
+          cost.flops + cost.transcendentals + cost.bytes()};
 }
 
 void FindTelling(const hlo::Module& module, const KernelMap& map,
@@ -53,10 +54,6 @@ void FindTelling(const hlo::Module& module, const KernelMap& map,
   std::optional<Telling> most;
   for (uint32_t k = 0; k < map.kernels.size(); ++k) {
     const KernelMap::Kernel& kernel = map.kernels[k];
-    // What a cost takes to find is spent on those that may win.
-    if (most && kernel.place != analysis::Place::kHost &&
-        (std::get<0>(*most) || inside[k] < std::get<1>(*most)))
-      continue;
     const Telling telling = TellingOf(module, kernel, inside[k], placement);
     if (most && telling <= *most) continue;
     most = telling;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/id.h"
-#include "core/hlo/analysis/by_shape.h"
+#include "core/hlo/analysis/by_id.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::graph {
@@ -139,7 +139,7 @@ class Tree {
   std::string_view Keep(std::string text);
 
   std::shared_ptr<const hlo::Module> module_;
-  hlo::ByShape<int64_t> bytes_;
+  hlo::ById<hlo::ShapeId, int64_t> bytes_;
   TreeOptions options_;
   const hlo::UserIndex* users_;  // kept with the module
   std::vector<Node> nodes_;

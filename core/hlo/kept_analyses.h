@@ -19,7 +19,7 @@ class KeptAnalyses {
     std::call_once(entry.once, [&] { entry.value = std::make_shared<const T>(module); });
     return *static_cast<const T*>(entry.value.get());
   }
-  static constexpr size_t kSlots = 4;
+  static constexpr size_t kSlots = 5;
 
  private:
   struct Entry {

@@ -133,6 +133,8 @@ class CompareDumps(unittest.TestCase):
         status, text, _ = run('compare', a, b)
         self.assertEqual(status, 1)
         self.assertTrue(text.startswith('3 modules equal in 2 dumps, 2 differ\n'), text)
+        self.assertIn(', memory ', text)  # all allocations, which are not the peak
+        self.assertNotIn('peak', text)
         self.assertLess(text.index('jit_f4'), text.index('jit_f2'))
         self.assertIn('and 1 more module (--top)', run('compare', a, b, '--top', '1')[1])
         for module, expected in (('jit_f1', 0), ('jit_f4', 1), ('4', 1), ('module_0003', 0)):

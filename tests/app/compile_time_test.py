@@ -169,6 +169,31 @@ class CompileTime(FolderTest):
                          {'jit_f': [('autotuner', 4)], 'gemm': [('dce', 1)]})
         self.assertFalse([note for m in modules.values() for note in m['notes'] if 'did not end' in note])
 
+    def test_a_compilation_that_stopped_and_was_started_again(self):
+        def run(module, *passes):
+            yield f'Running HLO pass pipeline on module {module}: outer'
+            for name, ms in passes:
+                yield f'  HLO pass {name}'
+                if ms: yield f'HLO pass: {name} time: {ms} ms ({ms}000 us) (cumulative: 1 us, max: 1 us, #called: 1)'
+        def passed(module, ms): return [f'Running HLO passes on [{module}] for CPU time: {ms} ms ({ms}000 us) (cumulative: 20 us, max: 20 us, #called: 1)']
+        def compiled(module, ms): return [f'Compiling [{module}] for CPU using JIT time: {ms} ms ({ms}000 us) (cumulative: 2 ms, max: 2 ms, #called: 1)']
+        def log(*parts):  # each (thread, lines)
+            return self.path('stderr.log', ''.join(f'I1129 05:31:49.108193   {thread} x.cc:176] {line}\n' for thread, lines in parts for line in lines))
+        whole = [*run('jit_f', ('cse', 4), ('dies', 9)), *passed('jit_f', 13)]
+        other = [*run('jit_g', ('a', 1), ('b', 2)), *passed('jit_g', 3), *compiled('jit_g', 2)]
+        f = lambda found: [(m['total_ms'], m['passes_ms'], m['rest_ms'], len([n for n in m['notes'] if 'did not end' in n])) for m in found['modules'] if m['module'] == 'jit_f']
+        stopped = list(run('jit_f', ('cse', 4), ('dies', 0)))
+        for thread in (7, 8):  # in a pass, started again in the same thread or in another
+            self.assertEqual(f(self.times(log((7, stopped), (7, other), (thread, whole)))), [(13, 13, 0, 0), (4, 4, 0, 1)], thread)
+        # In the backend, after all passes.
+        found = f(self.times(log((7, whole), (7, whole), (7, compiled('jit_f', 2)))))
+        self.assertEqual(found, [(15, 13, 0, 0), (13, 13, 0, 0)])
+        # A pipeline that is a pass of one, and one that a pass runs twice, begin nothing.
+        inner = ['Running HLO pass pipeline on module jit_f: outer', '  HLO pass outer', *whole[:-1], 'HLO pass: outer time: 14 ms (14000 us) (cumulative: 1 us)', *passed('jit_f', 14)]
+        self.assertEqual(f(self.times(log((7, inner)))), [(14, 14, 0, 0)])
+        # Parts that seem longer than the whole.
+        self.assertEqual(f(self.times(log((7, [*whole[:-1], *passed('jit_f', 12)])))), [(12, 13, 0, 0)])
+
     def test_passes_that_do_not_end(self):
         head = 'I1129 05:31:49.108193   7 x.cc:176] '
         lines = ['Running HLO pass pipeline on module jit_f: outer', '  HLO pass a', 'HLO pass: a time: 5 us (5 us) (cumulative: 5 us, max: 5 us, #called: 1)',

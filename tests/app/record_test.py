@@ -71,6 +71,16 @@ class RecordTest(FolderTest):
 
 
 class Record(RecordTest):
+    def test_a_hook_that_cannot_be_written(self):
+        os.makedirs(self.path('d'))
+        self.path('d/hloscope-hook', 'a file where the hook has its folder')
+        status, _, err = self.record('--dump', 'd', '--inputs')
+        self.assertEqual(status, 0, err)
+        line, = [line for line in err.splitlines() if 'hloscope-hook: cannot be made' in line]
+        self.assertTrue(line.startswith('warning: '), line)
+        self.assertIn(': without this file no inputs are saved, all processes of the program dump into ', line)
+        self.assertNotIn('several processes', err)
+
     def test_a_dump_in_a_new_folder(self):
         status, out, err = self.record()
         self.assertEqual(status, 0, err)

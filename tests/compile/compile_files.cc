@@ -24,7 +24,7 @@ int failures = 0;
 
 // By the entry's instructions, loops counted once; what needs no code and reshapes move nothing.
 double BytesMoved(const hlo::Module& module) {
-  const hlo::CostModel costs(module);
+  const hlo::CostModel& costs = hlo::CostsOf(module);
   double bytes = 0;
   for (uint32_t k = 0; k < module.entry().instruction_count; ++k) {
     const hlo::InstructionId id(module.entry().first_instruction + k);

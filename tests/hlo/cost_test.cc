@@ -8,6 +8,9 @@
 #include <sstream>
 
 #include "core/base/file.h"
+#include "core/base/work_count.h"
+#include "core/hlo/analysis/find_instruction.h"
+#include "core/hlo/analysis/source_line.h"
 #include "core/hlo/text/text.h"
 #include "tests/base/paths.h"
 
@@ -54,6 +57,76 @@ TEST(CostTest, IsWhatXlaCounts) {
     ++modules;
   }
   EXPECT_GE(modules, 25);
+}
+
+// By hand: what a slice reads is what it writes (dynamic-slice: and its index), a reduce-window of
+// 2x2 adds three times for each result, a product counts as two operations.
+TEST(CostTest, IsWhatIsFoundByHand) {
+  const ParseResult parsed = ParseText(R"(HloModule m
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+ENTRY main {
+  x = f32[64,64] parameter(0)
+  y = f32[1000] parameter(1)
+  z = f32[] constant(0)
+  i = s32[] constant(3)
+  n = f32[1,8,8,3] parameter(2)
+  k = f32[3,3,3,5] parameter(3)
+  slice = f32[64,62] slice(x), slice={[0:64],[0:62]}
+  dynamic = f32[1] dynamic-slice(y, i), dynamic_slice_sizes={1}
+  window = f32[32,32] reduce-window(x, z), window={size=2x2 stride=2x2}, to_apply=add
+  dot = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  conv = f32[1,6,6,5] convolution(n, k), window={size=3x3}, dim_labels=b01f_01io->b01f
+  ROOT t = (f32[64,62], f32[1], f32[32,32], f32[64,64], f32[1,6,6,5]) tuple(slice, dynamic, window, dot, conv)
+})",
+                                       Limits());
+  ASSERT_NE(parsed.module, nullptr);
+  const Module& m = *parsed.module;
+  struct Expected {
+    std::string_view name;
+    double flops, bytes;
+  };
+  const Expected kExpected[] = {{"slice", 0, 2 * 64 * 62 * 4},
+                                {"dynamic", 0, 4 + 4 + 4},
+                                {"window", 3 * 32 * 32, 4 * (64 * 64 + 1 + 32 * 32)},
+                                {"dot", 2. * 64 * 64 * 64, 3 * 64 * 64 * 4},
+                                {"conv", 2. * 36 * 5 * 27, 4 * (192 + 135 + 180)}};
+  for (const Expected& each : kExpected) {
+    const Cost& cost = CostsOf(m).Of(FindInstruction(m, each.name));
+    EXPECT_EQ(cost.flops, each.flops) << each.name;
+    EXPECT_EQ(cost.bytes(), each.bytes) << each.name;
+  }
+}
+
+// Fusions of one computation: it is read once, both for what they move and for their lines.
+TEST(CostTest, AComputationOfManyFusionsIsReadOnce) {
+  constexpr int kCount = 50;
+  std::string body = "  v0 = f32[8] parameter(0)\n", main = "  n0 = f32[8] parameter(0)\n";
+  for (int k = 1; k <= kCount; ++k) {
+    const std::string from = std::to_string(k - 1), to = std::to_string(k);
+    body += "  v" + to + " = f32[8] negate(v" + from + ")";
+    body += k == 1 ? ", metadata={source_file=\"a.py\" source_line=7}\n" : "\n";
+    main += "  n" + to + " = f32[8] fusion(n" + from + "), kind=kLoop, calls=body\n";
+  }
+  const ParseResult parsed = ParseText("HloModule m\nbody {\n" + body +
+                                           "  ROOT r = f32[8] negate(v50)\n}\nENTRY main {\n" +
+                                           main + "  ROOT s = f32[8] negate(n50)\n}\n",
+                                       Limits());
+  ASSERT_NE(parsed.module, nullptr);
+  const Module& m = *parsed.module;
+  const uint64_t before = WorkCount();
+  const CostModel costs(m);
+  LinesWithCalled lines(m);
+  for (int k = 1; k <= kCount; ++k) {
+    const InstructionId id = FindInstruction(m, "n" + std::to_string(k));
+    EXPECT_EQ(costs.Of(id).bytes(), 64);
+    EXPECT_EQ(costs.Of(id).flops, 8 * (kCount + 1));
+    EXPECT_EQ(lines.Of(id).line, 7);
+  }
+  EXPECT_LE(WorkCount() - before, 10u * kCount);  // not kCount squared
 }
 
 TEST(CostTest, HugeShapesAndUnknownCallsAreCounted) {

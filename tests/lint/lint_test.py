@@ -114,6 +114,8 @@ class Lint(FolderTest):
         module = 'HloModule m\n\nENTRY e {\n  x = f32[%d]{0} parameter(0)\n  ROOT y = f64[%d]{0} convert(x)\n}\n'
         self.assertEqual(self.rules_of(module % (1023, 1023)), [])
         self.assertEqual(self.rules_of(module % (1024, 1024)), ['accidental-f64'])
+        for elements, cost in ((1024, '8.0 KiB of f64'), (4096, '32.0 KiB of f64'), (1 << 20, '8.0 MiB of f64')):
+            self.assertEqual(self.findings(self.path('m.hlo', module % (elements, elements)))[0]['cost'], cost)
 
     def test_costs(self):
         def cost(rule):

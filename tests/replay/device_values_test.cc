@@ -218,5 +218,13 @@ TEST(ResultCollector, ShapesOfAllDevicesAreChecked) {
   }
 }
 
+// Repetitions of a run say the same again.
+TEST(ResultCollector, AWarningIsKeptOnce) {
+  debug::RunReport report;
+  debug::ResultCollector collector(report);
+  for (const char* text : {"one", "two", "one"}) collector.Take(RunWarning{text});
+  EXPECT_EQ(report.warnings, (std::vector<std::string>{"one", "two"}));
+}
+
 }  // namespace
 }  // namespace hloscope::replay

@@ -10,6 +10,7 @@
 #include "core/graph/overview.h"
 #include "core/graph/svg.h"
 #include "core/graph/user_words.h"
+#include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::graph {
@@ -319,6 +320,28 @@ TEST(Explain, AGroupTellsItsOpcodesAndCosts) {
     return;
   }
   FAIL() << "no group";
+}
+
+// Of a box the same figures as the heat of it: those of hlo::CostModel.
+TEST(Explain, CostsAreThoseOfTheCostModel) {
+  auto module = Parse(R"(HloModule m
+ENTRY main {
+  y = f32[1000] parameter(0)
+  i = s32[] constant(3)
+  d = f32[1] dynamic-slice(y, i), dynamic_slice_sizes={1}
+  t = f32[1] tanh(d)
+  ROOT c = f32[1] custom-call(t), custom_call_target="x"
+}
+)");
+  const Tree tree(module, module->entry_id());
+  const auto text = [&](std::string_view name) {
+    return CostText(SumsOf(tree, tree.Find(hlo::FindInstruction(*module, name))));
+  };
+  EXPECT_EQ(text("d"), "estimate: 0 FLOP, 12 B read and written");
+  EXPECT_EQ(text("t"), "estimate: 1 FLOP, 8 B read and written");
+  EXPECT_EQ(text("c"), "estimate: at least 0 FLOP, 8 B read and written");
+  EXPECT_EQ(CostText(SumsOf(tree, tree.root())),
+            "estimate: at least 1 FLOP, 28 B read and written");
 }
 
 }  // namespace

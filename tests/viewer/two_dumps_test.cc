@@ -51,7 +51,7 @@ class TwoDumpsTest : public ReadingTest {
         }
       };
       expect("instructions", pair.instructions);
-      expect("peak_bytes", pair.peak_bytes);
+      expect("peak_bytes", pair.memory_bytes);
     }
     EXPECT_EQ(listed, json["modules"].size());
     EXPECT_EQ(nlohmann::json(only_a), json["only_a"]);
@@ -119,12 +119,22 @@ TEST_F(TwoDumpsTest, FiguresAreThoseOfCompare) {
       ASSERT_TRUE(DrawUntil([&] { return !PairMemoryOf(session(), pair).waiting(); }));
       const Pending<PairMemory>& memory = PairMemoryOf(session(), pair);
       if (memory.ready()) {
-        EXPECT_EQ(memory->allocated, pair.peak_bytes);
+        EXPECT_EQ(memory->allocated, pair.memory_bytes);
       }
     }
     Stop();
   }
   EXPECT_GE(with_kernels, 2);
+}
+
+// The sum of all allocations is called memory, as in `info`: the peak is another figure.
+TEST_F(TwoDumpsTest, MemoryIsCalledMemory) {
+  Start({Sample("attention_block"), Sample("attention_block_h100")});
+  Dumps();
+  session().requests.Show("two-dumps");
+  Settle();
+  ExpectSeen("two-dumps", "instructions, memory ");
+  ExpectSeen("two-dumps", "result instructions memory");
 }
 
 // One list of all modules; ids are shifted, and one was renamed.

@@ -151,10 +151,10 @@ TEST_F(WhatIfTest, OperandsLiveUntilAValueIsComputedAgain) {
 
 TEST_F(WhatIfTest, ThePanelAddsUpWhatIsChosen) {
   Open();
-  ExpectSeen("what-if", "106 kB now; select changes");
+  ExpectSeen("what-if", "106 kB of allocations now; select changes");
   Click("//###memory.what-if/**/−16.4 kB##3");
   Settle();
-  ExpectSeen("what-if", "106 kB now, 90.1 kB with 1 change: −16.4 kB (estimate");
+  ExpectSeen("what-if", "106 kB of allocations now, 90.1 kB with 1 change: −16.4 kB (estimate");
   const std::string chosen = HighlightedItems("what-if");
   EXPECT_TRUE(chosen.starts_with("drop ")) << chosen;
   Press("Ctrl+Z");

@@ -12,6 +12,7 @@
 #include "core/analysis/place/placement.h"
 #include "core/base/jobs.h"
 #include "core/dump/own_compilation.h"
+#include "core/graph/kernel_work.h"
 #include "core/graph/lanes.h"
 #include "core/replay/gpu_targets.h"
 #include "profiler/profile_comparison.h"
@@ -96,7 +97,6 @@ class SheetMaker {
   Result<std::shared_ptr<const KernelSheet>> Make(const std::stop_token& stop) {
     sheet_->stage = in_.stage;
     if (in_.module != nullptr) {
-      costs_.emplace(*in_.module);
       for (uint32_t i = 0; i < in_.module->instructions().size(); ++i)
         ids_.try_emplace(in_.module->name(InstructionId(i)), InstructionId(i));
     }
@@ -154,7 +154,10 @@ class SheetMaker {
       sheet_->is_simulated |= row.sums.launches > 0;
       sheet_->has_metrics |= row.sums.metrics.launches() > 0;
       sheet_->model_us += row.sums.model_us;
-      if (in_.module == nullptr) row.cost = CostIn(time.target);
+      if (in_.module == nullptr) {
+        const auto& traced = in_.profile->attribution->modules()[time.target.module];
+        row.cost = graph::CostOfKernel(*traced.module, time.target.instruction);
+      }
       Place(std::move(row));
     }
     sheet_->has_times = !sheet_->rows.empty();
@@ -183,16 +186,6 @@ class SheetMaker {
 
   // Kernels are code of the module as it was compiled.
   bool IsOfFinalStage() const { return in_.stage == in_.dump->FinalStage(in_.dump_module); }
-
-  // Costs of the modules a trace carries.
-  hlo::Cost CostIn(const profiler::Target& target) {
-    auto [model, is_new] = traced_costs_.try_emplace(target.module, nullptr);
-    if (is_new) {
-      model->second = std::make_unique<hlo::CostModel>(
-          *in_.profile->attribution->modules()[target.module].module);
-    }
-    return model->second->Of(target.instruction);
-  }
 
   KernelRow RowFor(const hlo::Module& m, InstructionId id) const {
     KernelRow row;
@@ -323,7 +316,8 @@ class SheetMaker {
   }
 
   void Finish(KernelRow& row) {
-    if (row.instruction.valid() && costs_) row.cost = costs_->Of(row.instruction);
+    if (row.instruction.valid() && in_.module != nullptr)
+      row.cost = graph::CostOfKernel(*in_.module, row.instruction);
     if (row.launch.threads) {
       const auto& [x, y, z] = *row.launch.threads;
       const double threads =
@@ -414,8 +408,6 @@ class SheetMaker {
 
   const Inputs& in_;
   std::shared_ptr<KernelSheet> sheet_ = std::make_shared<KernelSheet>();
-  std::optional<hlo::CostModel> costs_;
-  std::unordered_map<uint32_t, std::unique_ptr<hlo::CostModel>> traced_costs_;
   std::unordered_map<std::string, size_t> rows_;
   std::unordered_map<std::string_view, InstructionId> ids_;  // of the program in view
 };

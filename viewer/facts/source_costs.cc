@@ -16,17 +16,6 @@ namespace {
 using hlo::InstructionId;
 using hlo::Module;
 
-hlo::SourceLine LineOf(const Module& module, InstructionId id) {
-  hlo::SourceLine line = hlo::SourceLineOf(module, id);
-  if (line.line > 0) return line;
-  for (hlo::ComputationId c : module.CalledComputations(module[id])) {
-    for (uint32_t k = module[c].instruction_count; k-- > 0 && line.line <= 0;)
-      line = hlo::SourceLineOf(module, InstructionId(module[c].first_instruction + k));
-    if (line.line > 0) break;
-  }
-  return line;
-}
-
 struct CostsKey {
   using Value = SourceCosts;
   std::shared_ptr<const HeatFacts> heat;
@@ -43,8 +32,9 @@ class Maker {
       const hlo::SourceLine line = hlo::SourceLineOf(*first, InstructionId(i));
       if (line.line > 0) FileOf(line.file).lines[line.line].written.emplace_back(i);
     }
+    hlo::LinesWithCalled lines(*heat->of);
     for (uint32_t i = 0; i < heat->values.size(); ++i) {
-      if (heat->values[i] > 0) Count(InstructionId(i), heat->values[i]);
+      if (heat->values[i] > 0) Count(InstructionId(i), lines.Of(InstructionId(i)), heat->values[i]);
     }
     std::ranges::stable_sort(made_->files, std::greater(), &SourceCostFile::value);
     return made_;
@@ -56,10 +46,9 @@ class Maker {
     if (is_new) made_->files.push_back({.name = name, .lines = {}});
     return made_->files[at->second];
   }
-  void Count(InstructionId id, double value) {
+  void Count(InstructionId id, const hlo::SourceLine& line, double value) {
     const bool is_error = made_->heat->measure == HeatMeasure::kError;
     const auto add = [&](double& sum) { sum = is_error ? std::max(sum, value) : sum + value; };
-    const hlo::SourceLine line = LineOf(*made_->heat->of, id);
     if (line.line <= 0) return add(made_->unknown);
     SourceCostFile& file = FileOf(line.file);
     SourceCostLine& at = file.lines[line.line];

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "core/analysis/align/provenance.h"
-#include "core/analysis/cost.h"
 #include "core/analysis/place/placement.h"
+#include "core/hlo/analysis/cost.h"
 #include "viewer/facts/answers.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -53,12 +53,12 @@ std::string Signed(bool is_less, std::string text) { return (is_less ? "−" : "
 
 StageCost CostOfStage(const hlo::Module& module) {
   StageCost cost{.instructions = std::ssize(module.instructions()), .is_known = true};
+  cost.bytes = hlo::CostModel(module).Of(module.entry_id()).bytes();
   const std::vector<bool> runs = RunningComputations(module);
   for (uint32_t index = 0; index < module.instructions().size(); ++index) {
     const hlo::InstructionId id(index);
     const hlo::Instruction& i = module[id];
     if (!runs[i.computation.index] || RunsItsBody(i.opcode)) continue;
-    cost.bytes += analysis::CostOf(module, id).bytes;
     const std::string_view target = module.GetString(i, hlo::AttributeKey::kCustomCallTarget);
     cost.kernels += i.opcode == Opcode::kFusion ||
                     (i.opcode == Opcode::kCustomCall && !analysis::LibraryOf(target).empty());

@@ -14,7 +14,8 @@ namespace hloscope::viewer {
 
 struct StageCost {
   int64_t instructions = 0;
-  double bytes = 0;       // read and written in one run, by shapes; loops once
+  double bytes =
+      0;  // read and written in one run, by hlo::CostModel: loops once, of a conditional one branch
   int64_t kernels = 0;    // fusions and library calls
   bool is_known = false;  // false: the stage cannot be read
 };

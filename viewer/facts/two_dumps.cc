@@ -34,7 +34,7 @@ ModulePair PairOf(const debug::DumpComparison& comparison, const NameCounts& nam
                                  ? fmt::format("module_{:04}.{}", program.id, program.name)
                                  : program.name;
     if (name != pair.name) pair.name += (pair.name.empty() ? "" : " → ") + name;
-    pair.peak_bytes[d] = program.peak_bytes;
+    pair.memory_bytes[d] = program.peak_bytes;
     if (const auto* compiled = analysis::CompiledProgram(program))
       pair.instructions[d] = compiled->instructions;
   }

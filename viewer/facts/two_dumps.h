@@ -25,9 +25,9 @@ std::string_view ToString(ModuleVerdict verdict);
 
 struct ModulePair {
   std::string name;  // "jit_f"; with its id where a dump has several of that name
-  // By dump, the open one first; -1: it has none, or that is not known.
+  // By dump, the open one first; -1: it has none, or that is not known. Memory: all allocations.
   std::array<int32_t, 2> modules = {-1, -1};
-  std::array<int64_t, 2> instructions = {-1, -1}, peak_bytes = {-1, -1};
+  std::array<int64_t, 2> instructions = {-1, -1}, memory_bytes = {-1, -1};
   ModuleVerdict verdict = ModuleVerdict::kEqual;
   std::string what;  // in what the stages differ
   bool has_both() const { return modules[0] >= 0 && modules[1] >= 0; }

@@ -30,7 +30,7 @@ std::shared_ptr<const WhatIf> Make(const std::shared_ptr<const hlo::Module>& mod
       const analysis::ValueChange change{value, static_cast<analysis::MemoryChange>(c)};
       row.cells[c].why_not = made->engine->WhyNot(change);
       if (row.cells[c].why_not.empty())
-        row.cells[c].peak = made->engine->PeakWith(std::span(&change, 1));
+        row.cells[c].bytes = made->engine->PeakWith(std::span(&change, 1));
     }
   }
   return made;
@@ -53,9 +53,9 @@ const Pending<WhatIf>* WhatIfOf(Context& context, int32_t module) {
       });
 }
 
-const Pending<int64_t>& PeakWith(Context& context, int32_t module,
-                                 std::shared_ptr<const WhatIf> what_if,
-                                 const std::vector<analysis::ValueChange>& changes) {
+const Pending<int64_t>& TotalWith(Context& context, int32_t module,
+                                  std::shared_ptr<const WhatIf> what_if,
+                                  const std::vector<analysis::ValueChange>& changes) {
   return context.cache.Get(PeakKey{module, changes}, "estimating memory",
                            [what_if = std::move(what_if), changes](TaskControl&) {
                              return Computed<int64_t>(std::make_shared<const int64_t>(

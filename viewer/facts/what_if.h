@@ -1,4 +1,5 @@
-// WhatIf: what the peak would be if the largest values were treated otherwise.
+// WhatIf: how large all allocations would be if the largest values at the peak were treated
+// otherwise.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@ namespace hloscope::viewer {
 struct WhatIfRow {
   int32_t value = -1;  // in the buffer table
   struct Cell {
-    int64_t peak = -1;    // with this change alone; -1: it cannot be done
+    int64_t bytes = -1;   // of all allocations with this change alone; -1: it cannot be done
     std::string why_not;  // then
   };
   std::array<Cell, analysis::kMemoryChangeCount> cells;
@@ -31,9 +32,9 @@ struct WhatIf {
 // read. Null: the module is still being read.
 const Pending<WhatIf>* WhatIfOf(Context& context, int32_t module);
 
-// The peak with all of these.
-const Pending<int64_t>& PeakWith(Context& context, int32_t module,
-                                 std::shared_ptr<const WhatIf> what_if,
-                                 const std::vector<analysis::ValueChange>& changes);
+// All allocations with all of these.
+const Pending<int64_t>& TotalWith(Context& context, int32_t module,
+                                  std::shared_ptr<const WhatIf> what_if,
+                                  const std::vector<analysis::ValueChange>& changes);
 
 }  // namespace hloscope::viewer

@@ -302,8 +302,8 @@ void DrawModulePair(Frame& frame, const ModulePair& pair) {
     SameLineIfRoom(200 * frame.scale);
   }
   ImGui::AlignTextToFramePadding();
-  Quiet(frame, fmt::format("{} instructions, peak {}", InstructionsFromTo(pair.instructions),
-                           BytesFromTo(pair.peak_bytes)));
+  Quiet(frame, fmt::format("{} instructions, memory {}", InstructionsFromTo(pair.instructions),
+                           BytesFromTo(pair.memory_bytes)));
   if (!pair.what.empty()) Quiet(frame, pair.what);
   if (!ImGui::BeginTabBar("##pair")) return;
   if (BeginTab("Kernels", "kernels of both dumps by the operations that they run")) {

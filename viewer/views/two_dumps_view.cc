@@ -54,9 +54,10 @@ class TwoDumpsView : public View {
     std::string out = "module,result,instructions,instructions_b,peak_bytes,peak_bytes_b,what\n";
     const auto known = [](int64_t n) { return n < 0 ? std::string() : fmt::to_string(n); };
     for (const ModulePair& pair : dumps->pairs) {
-      out += fmt::format("{},{},{},{},{},{},{}\n", CsvCell(pair.name), ToString(pair.verdict),
-                         known(pair.instructions[0]), known(pair.instructions[1]),
-                         known(pair.peak_bytes[0]), known(pair.peak_bytes[1]), CsvCell(pair.what));
+      out +=
+          fmt::format("{},{},{},{},{},{},{}\n", CsvCell(pair.name), ToString(pair.verdict),
+                      known(pair.instructions[0]), known(pair.instructions[1]),
+                      known(pair.memory_bytes[0]), known(pair.memory_bytes[1]), CsvCell(pair.what));
     }
     return out;
   }
@@ -140,7 +141,7 @@ class TwoDumpsView : public View {
     ImGui::TableSetupColumn("module", ImGuiTableColumnFlags_WidthStretch, 3);
     ImGui::TableSetupColumn("result", ImGuiTableColumnFlags_WidthStretch, 1.5F);
     ImGui::TableSetupColumn("instructions", ImGuiTableColumnFlags_WidthStretch, 1.6F);
-    ImGui::TableSetupColumn("peak", ImGuiTableColumnFlags_WidthStretch, 2);
+    ImGui::TableSetupColumn("memory", ImGuiTableColumnFlags_WidthStretch, 2);
     static constexpr std::array<const char*, 4> kHelp = {
         "paired by folder, id, name and program", "whether its stages are the same in both dumps",
         "of the compiled stage, in the first and in the second dump",
@@ -175,7 +176,7 @@ class TwoDumpsView : public View {
       FittedLabel(FromTo(texts));
     };
     cell(pair.instructions, [](int64_t n) { return CountText(n); });
-    cell(pair.peak_bytes, [](int64_t n) { return BytesText(n); });
+    cell(pair.memory_bytes, [](int64_t n) { return BytesText(n); });
   }
 
   static Color ColorOf(ModuleVerdict verdict) {

@@ -1,5 +1,5 @@
-// What-if: the largest values at the peak, and what the peak would be without them or with them in
-// another form; several changes together.
+// What-if: the largest values at the peak, and how large all allocations would be without them or
+// with them in another form; several changes together.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
@@ -89,7 +89,7 @@ class WhatIfView : public View {
         const WhatIfRow::Cell& cell = row.cells[c];
         out += fmt::format("{},{},{},{},{}\n", CsvCell(value.instruction), value.size,
                            ToString(static_cast<MemoryChange>(c)),
-                           cell.peak < 0 ? "" : fmt::to_string(cell.peak), CsvCell(cell.why_not));
+                           cell.bytes < 0 ? "" : fmt::to_string(cell.bytes), CsvCell(cell.why_not));
       }
     }
     return out;
@@ -120,30 +120,32 @@ class WhatIfView : public View {
            context.navigation.counterparts().HasBuffer(value);
   }
 
-  // "−1.2 GB": by how much a peak is below the present one.
-  std::string SavedText(int64_t peak) const {
-    const int64_t saved = what_if_->engine->table().total_bytes - peak;
+  // "−1.2 GB": by how much the allocations are smaller than they are now.
+  std::string SavedText(int64_t bytes) const {
+    const int64_t saved = what_if_->engine->table().total_bytes - bytes;
     return (saved > 0 ? "−" : saved < 0 ? "+" : "") + BytesText(std::abs(saved));
   }
 
   void DrawSum(Frame& frame) {
     const int64_t now = what_if_->engine->table().total_bytes;
     if (changes_.empty()) {
-      return Sentence(frame, BytesText(now) +
-                                 " now; select changes: each number is the estimate of its change "
-                                 "alone");
+      return Sentence(
+          frame,
+          BytesText(now) +
+              " of allocations now; select changes: each number is the estimate of its change "
+              "alone");
     }
     if (ImGui::SmallButton("Clear")) changes_.clear();
     Help("undo all changes");
     ImGui::SameLine();
     if (changes_.empty()) return;
-    const Pending<int64_t>& peak = PeakWith(frame.context, module_, what_if_, changes_);
-    if (!ShowPending(frame, peak, "the estimate")) return;
+    const Pending<int64_t>& bytes = TotalWith(frame.context, module_, what_if_, changes_);
+    if (!ShowPending(frame, bytes, "the estimate")) return;
     FittedLabel(fmt::format(
-        "{} now, {} with {}: {} (estimate: temporaries laid out again, program "
+        "{} of allocations now, {} with {}: {} (estimate: temporaries laid out again, program "
         "unchanged)",
-        BytesText(now), BytesText(*peak),
-        CountedText(static_cast<int64_t>(changes_.size()), "change"), SavedText(*peak)));
+        BytesText(now), BytesText(*bytes),
+        CountedText(static_cast<int64_t>(changes_.size()), "change"), SavedText(*bytes)));
   }
 
   void DrawTable(Frame& frame) {
@@ -198,19 +200,19 @@ class WhatIfView : public View {
   // One change of a value at a time.
   void DrawCell(Frame& frame, const WhatIfRow& row, size_t c) {
     const WhatIfRow::Cell& cell = row.cells[c];
-    if (cell.peak < 0) {
+    if (cell.bytes < 0) {
       Label(frame.theme, Color::kTextSecondary, "–");
       return Help(cell.why_not);
     }
     const ValueChange change{row.value, static_cast<MemoryChange>(c)};
     const auto at = std::ranges::find(changes_, row.value, &ValueChange::value);
     bool is_chosen = at != changes_.end() && *at == change;
-    if (ImGui::Checkbox(fmt::format("{}##{}", SavedText(cell.peak), c).c_str(), &is_chosen)) {
+    if (ImGui::Checkbox(fmt::format("{}##{}", SavedText(cell.bytes), c).c_str(), &is_chosen)) {
       if (at != changes_.end()) changes_.erase(at);
       if (is_chosen) changes_.push_back(change);
     }
-    Help(fmt::format("{}: {} instead of {}", ToString(change.change), BytesText(cell.peak),
-                     BytesText(what_if_->engine->table().total_bytes)));
+    Help(fmt::format("{}: {} of allocations instead of {}", ToString(change.change),
+                     BytesText(cell.bytes), BytesText(what_if_->engine->table().total_bytes)));
   }
 
   int32_t module_ = -1;

@@ -227,10 +227,10 @@ void TakeLogged(const LoggedTimes& logged, const std::string& log, ModuleCompile
   if (logged.passes_us || logged.backend_us)
     out.total_us = logged.passes_us.value_or(before) + logged.backend_us.value_or(0);
   if (!has_runs && !logged.runs.empty()) {
-    out.between_us = logged.passes_us.value_or(before) - before;
+    out.between_us = std::max<int64_t>(logged.passes_us.value_or(before) - before, 0);
     out.span_us = logged.passes_us.value_or(before) + after;
   }
-  if (logged.backend_us) out.backend_us = *logged.backend_us - after;
+  if (logged.backend_us) out.backend_us = std::max<int64_t>(*logged.backend_us - after, 0);
   if (after != 0)
     out.notes.push_back("passes after scheduling run inside the backend and are counted as passes");
   out.llvm_us = logged.llvm_us;

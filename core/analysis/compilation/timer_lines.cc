@@ -92,6 +92,7 @@ struct Thread {
   struct Open {
     std::string name, module;
     bool is_pass;
+    size_t compilation;  // of the reader's times
     int64_t inner_us = 0;
   };
   std::vector<Open> open;
@@ -114,12 +115,15 @@ class Reader {
     if (TakeWord(text, "Running HLO pass pipeline on module ")) {
       const size_t colon = text.find(": ");
       if (colon == text.npos) return;
+      const std::string_view pipeline = text.substr(colon + 2);
       // Within a pass of another module, as the autotuner compiles what it tries.
       thread.module = text.substr(0, colon);
+      if (IsStartedAgain(thread, pipeline)) Abandon(thread);
       // A pipeline that is no pass of another ends without a line.
       while (!thread.open.empty() && !thread.open.back().is_pass) thread.open.pop_back();
-      thread.open.push_back({std::string(text.substr(colon + 2)), thread.module, false});
-      Of(thread.module);
+      const size_t compilation = Of(thread.module);
+      if (begun_[compilation].first_pipeline.empty()) begun_[compilation].first_pipeline = pipeline;
+      thread.open.push_back({std::string(pipeline), thread.module, false, compilation});
     } else if (TakeWord(text, "HLO pass: ")) {
       if (const auto us = TakeTime(text)) EndPass(thread, text, *us);
     } else if (TakeWord(text, "HLO pass ")) {
@@ -128,7 +132,9 @@ class Reader {
         Leave(thread.open.front());
         thread.open.erase(thread.open.begin());
       }
-      thread.open.push_back({std::string(dump::Trim(text)), thread.module, true});
+      const size_t compilation = Last(thread.module);
+      ++begun_[compilation].open_passes;
+      thread.open.push_back({std::string(dump::Trim(text)), thread.module, true, compilation});
     } else {
       Other(text);
     }
@@ -136,11 +142,31 @@ class Reader {
 
   // What is open ends without a line; of a pipeline that is usual.
   void Leave(Thread::Open& open) {
-    if (open.is_pass) times_[Last(open.module)].untimed.push_back(std::move(open.name));
+    if (!open.is_pass) return;
+    times_[open.compilation].untimed.push_back(std::move(open.name));
+    --begun_[open.compilation].open_passes;
   }
   void Leave(Thread& thread, std::vector<Thread::Open>::iterator from) {
     for (auto at = from; at != thread.open.end(); ++at) Leave(*at);
     thread.open.erase(from, thread.open.end());
+  }
+
+  // A compilation that stopped, in a pass or after its passes, and was started again: the pipeline
+  // is its first, and no part of a pass of that name.
+  bool IsStartedAgain(const Thread& thread, std::string_view pipeline) const {
+    const auto at = latest_.find(CompilationKey(thread.module));
+    if (at == latest_.end()) return false;
+    const Begun& begun = begun_[at->second];
+    if (begun.first_pipeline != pipeline) return false;
+    const bool is_part = std::ranges::any_of(thread.open, [&](const Thread::Open& open) {
+      return open.is_pass && open.compilation == at->second && open.name == pipeline;
+    });
+    return !is_part && (begun.open_passes > 0 || times_[at->second].passes_us);
+  }
+  void Abandon(Thread& thread) {
+    const auto at = latest_.find(CompilationKey(thread.module));
+    Leave(thread, std::ranges::find(thread.open, at->second, &Thread::Open::compilation));
+    latest_.erase(at);
   }
 
   void EndPass(Thread& thread, std::string_view name, int64_t us) {
@@ -152,6 +178,7 @@ class Reader {
       inner = at->inner_us;
       thread.module = at->module;
       Leave(thread, at.base());
+      --begun_[thread.open.back().compilation].open_passes;
       thread.open.pop_back();
     }
     PassRun run{.pass = std::string(name), .pipeline = {}};
@@ -238,11 +265,18 @@ class Reader {
     if (is_new) {
       last_[at->first] = times_.size();
       times_.push_back({.module = module});
+      begun_.emplace_back();
     }
     return at->second;
   }
 
+  struct Begun {
+    std::string first_pipeline;
+    int64_t open_passes = 0;  // in all threads
+  };
+
   std::vector<LoggedTimes> times_;
+  std::vector<Begun> begun_;              // by compilation, as times_
   std::map<std::string, size_t> latest_;  // by module, of compilations under way
   std::map<std::string, size_t> last_;    // by module
   std::set<size_t> finished_;             // of `times_`: those that the framework said are done

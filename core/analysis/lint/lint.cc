@@ -61,8 +61,10 @@ std::optional<LintSeverity> LintSeverityNamed(std::string_view name) {
 std::span<const LintRule> LintRules() { return kRules; }
 const LintRule& RuleOf(LintKind kind) { return kRules[static_cast<size_t>(kind)]; }
 
-std::string MiB(int64_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+std::string SizeText(int64_t bytes) {
+  if (bytes < 1 << 10) return fmt::format("{} B", bytes);
+  const double kib = static_cast<double>(bytes) / (1 << 10);
+  return bytes < 1 << 20 ? fmt::format("{:.1f} KiB", kib) : fmt::format("{:.1f} MiB", kib / 1024);
 }
 
 LintModule::LintModule(const hlo::Module& module, const hlo::Module* compiled_module)

@@ -61,7 +61,7 @@ struct LintPlace {
   std::string cost;
   int64_t bytes = 0;
 };
-std::string MiB(int64_t bytes);
+std::string SizeText(int64_t bytes);
 
 // The function of each rule.
 template <LintKind kind>

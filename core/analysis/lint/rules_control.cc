@@ -160,7 +160,7 @@ std::vector<LintPlace> FindPlaces<LintKind::kHostInLoop>(const LintModule& modul
     const InstructionId id(k);
     if (!module.IsInLoop(id) || !ReachesHost(module, id)) continue;
     if (module.Is(id, Opcode::kCopy)) {
-      out.push_back({id, MiB(module.Bytes(id)) + " between host and device in each iteration",
+      out.push_back({id, SizeText(module.Bytes(id)) + " between host and device in each iteration",
                      module.Bytes(id)});
     } else {
       out.push_back({id, "one round trip to the host in each iteration", 0});
@@ -244,7 +244,7 @@ std::vector<LintPlace> FindPlaces<LintKind::kGatherSlice>(const LintModule& modu
     if (sizes[dimension] != 1 || dimension >= array.rank() ||
         !AreOfSlice(module, m.operands(id)[1], array.dimension(dimension)))
       continue;
-    out.push_back({id, MiB(module.Bytes(id)) + " gathered", module.Bytes(id)});
+    out.push_back({id, SizeText(module.Bytes(id)) + " gathered", module.Bytes(id)});
   }
   return out;
 }

@@ -104,7 +104,7 @@ std::vector<LintPlace> Reorderings(const LintModule& module, bool of_parameters)
     const bool is_parameter = module.Is(operand, Opcode::kParameter) &&
                               module.m[operand].computation == module.m.entry_id();
     if (is_parameter != of_parameters || IsReadInOrder(module, operand)) return;
-    std::string cost = MiB(module.Bytes(id)) + " read and written again";
+    std::string cost = SizeText(module.Bytes(id)) + " read and written again";
     if (is_parameter) cost += ", parameter " + std::string(module.m.name(operand));
     out.push_back({id, std::move(cost), 2 * module.Bytes(id)});
   });
@@ -132,7 +132,7 @@ std::vector<LintPlace> FindPlaces<LintKind::kDonation>(const LintModule& module)
     const InstructionId id = parameters[static_cast<size_t>(donor.parameter)];
     if (!id.valid()) continue;
     const int64_t bytes = module.Bytes(id);
-    out.push_back({id, MiB(bytes) + " could be a result's", bytes});
+    out.push_back({id, SizeText(bytes) + " could be a result's", bytes});
   }
   return out;
 }
@@ -157,7 +157,7 @@ std::vector<LintPlace> FindPlaces<LintKind::kCacheCopy>(const LintModule& module
     const int64_t bytes = module.Bytes(array), slice = module.Bytes(m.operands(update)[1]);
     if (bytes < kLargeBytes || bytes < kMinFactor * slice) return;
     out.push_back(
-        {id, MiB(bytes) + " copied to update " + std::to_string(slice) + " bytes", 2 * bytes});
+        {id, SizeText(bytes) + " copied to update " + std::to_string(slice) + " bytes", 2 * bytes});
   });
   return out;
 }
@@ -168,7 +168,7 @@ std::vector<LintPlace> FindPlaces<LintKind::kLargeConstant>(const LintModule& mo
   for (uint32_t k = 0; k < module.m.instructions().size(); ++k) {
     const InstructionId id(k);
     if (!module.Is(id, Opcode::kConstant) || module.Bytes(id) < kLargeBytes) continue;
-    out.push_back({id, MiB(module.Bytes(id)) + " in the program", module.Bytes(id)});
+    out.push_back({id, SizeText(module.Bytes(id)) + " in the program", module.Bytes(id)});
   }
   return out;
 }

@@ -98,8 +98,8 @@ std::vector<LintPlace> FindPlaces<LintKind::kUpcastReduce>(const LintModule& mod
         !std::ranges::all_of(users, [&](InstructionId user) { return Reduces(module, user); }))
       return;
     out.push_back({id,
-                   MiB(module.Bytes(id)) + " written and read in place of " +
-                       MiB(module.Bytes(from)) + " read",
+                   SizeText(module.Bytes(id)) + " written and read in place of " +
+                       SizeText(module.Bytes(from)) + " read",
                    2 * module.Bytes(id) - module.Bytes(from)});
   });
   return out;
@@ -137,7 +137,7 @@ std::vector<LintPlace> FindPlaces<LintKind::kMissedF8>(const LintModule& module)
     if (!missed) continue;
     int64_t bytes = 0;
     for (const InstructionId operand : operands) bytes += module.Bytes(operand);
-    out.push_back({id, "operands of " + MiB(bytes) + " after the conversion", bytes});
+    out.push_back({id, "operands of " + SizeText(bytes) + " after the conversion", bytes});
   }
   return out;
 }
@@ -169,7 +169,7 @@ std::vector<LintPlace> FindPlaces<LintKind::kF64>(const LintModule& module) {
     if (!shape.IsArray() || !IsWide(shape.element_type()) || !computes) continue;
     if (shape.ElementCount().value_or(0) < kMinElements) continue;
     out.push_back(
-        {id, MiB(module.Bytes(id)) + " of " + std::string(hlo::ToString(shape.element_type())),
+        {id, SizeText(module.Bytes(id)) + " of " + std::string(hlo::ToString(shape.element_type())),
          module.Bytes(id) / 2});
   }
   return out;

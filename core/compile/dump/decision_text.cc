@@ -52,7 +52,7 @@ std::vector<FusionDecision> LastDecisions(const std::vector<FusionDecision>& dec
 
 std::string DecisionText(const Compilation& compiled, std::string_view stage) {
   const hlo::Module& module = *compiled.module;
-  const hlo::CostModel costs(module);
+  const hlo::CostModel& costs = hlo::CostsOf(module);
   std::string text =
       fmt::format("Fusion of {}: {}\n", module.name(), Counted(compiled.kernels.size(), "kernel"));
   const auto out = std::back_inserter(text);

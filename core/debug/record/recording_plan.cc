@@ -331,10 +331,9 @@ class Planner {
     if (program_.python.empty() && !profiles && !options_.inputs) return;
     const auto hook = WritePythonHook(plan_.dump);
     if (!hook) {
-      return Warn(fmt::format("several processes would write into one folder{}: {}",
-                              std::string(profiles ? ", no profile is made" : "") +
-                                  (options_.inputs ? ", no inputs are saved" : ""),
-                              hook.error().ToString()));
+      return Warn(fmt::format("{}: without this file {}{}all processes of the program dump into {}",
+                              hook.error().ToString(), profiles ? "no profile is made, " : "",
+                              options_.inputs ? "no inputs are saved, " : "", plan_.dump));
     }
     const char* path = ValueOf(plan_.environment, "PYTHONPATH");
     Set("PYTHONPATH", path == nullptr || *path == '\0' ? *hook : fmt::format("{}:{}", *hook, path));

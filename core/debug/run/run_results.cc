@@ -39,7 +39,9 @@ void ResultCollector::Take(replay::RunEvent event) {
   if (auto* result = std::get_if<replay::LeafResult>(&event)) return Keep(std::move(*result));
   if (auto* finding = std::get_if<replay::SearchFinding>(&event)) finding_ = std::move(*finding);
   if (auto* warning = std::get_if<replay::RunWarning>(&event)) {
-    report_.warnings.push_back(std::move(warning->text));
+    // Repetitions of a run say the same again.
+    if (std::ranges::find(report_.warnings, warning->text) == report_.warnings.end())
+      report_.warnings.push_back(std::move(warning->text));
   }
   if (const auto* fault = std::get_if<replay::RunFault>(&event)) {
     report_.warnings.push_back(fault->error.ToString());

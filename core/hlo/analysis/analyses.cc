@@ -1,6 +1,7 @@
 // The analyses that a module keeps.
 #include "core/hlo/analysis/async_chain.h"
 #include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/cost.h"
 #include "core/hlo/analysis/effects.h"
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/kept_analyses.h"
@@ -8,7 +9,7 @@
 namespace hloscope::hlo {
 namespace {
 
-enum Slot : size_t { kCallGraph, kEffects, kUsers, kAsyncChains, kSlotCount };
+enum Slot : size_t { kCallGraph, kEffects, kUsers, kAsyncChains, kCosts, kSlotCount };
 static_assert(kSlotCount == KeptAnalyses::kSlots);
 
 template <typename T>
@@ -24,5 +25,6 @@ const UserIndex& UsersOf(const Module& module) { return Get<UserIndex>(kUsers, m
 const AsyncChains& AsyncChainsOf(const Module& module) {
   return Get<AsyncChains>(kAsyncChains, module);
 }
+const CostModel& CostsOf(const Module& module) { return Get<CostModel>(kCosts, module); }
 
 }  // namespace hloscope::hlo

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "core/base/work_count.h"
+#include "core/hlo/analysis/by_id.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/cost_convolution.h"
 #include "core/hlo/dimension_numbers.h"
@@ -29,11 +31,18 @@ double LeafElements(const Shape& shape) {
   return sum;
 }
 
+struct Moved {
+  double read = 0, written = 0;
+};
+// What a fusion moves, by the computation that it calls.
+using FusedBytes = ById<ComputationId, Moved>;
+
 // One instruction, and the costs of the computations it calls.
 struct Context {
   const Module& module;
   InstructionId id;
   const std::vector<Cost>& sums;
+  FusedBytes& fused;
 
   const Instruction& instruction() const { return module[id]; }
   const Shape& shape() const { return module.shape(id); }
@@ -268,11 +277,9 @@ double ReadBy(const Module& m, InstructionId user, InstructionId parameter, bool
 
 // Parameters by what their users read, the result by what is written; what stays inside moves
 // nothing.
-void BytesFusion(const Context& c, Cost& cost) {
-  const Module& m = c.module;
-  const ComputationId body_id = m.GetComputation(c.instruction(), AttributeKey::kCalls);
-  if (!body_id.valid()) return BytesPlain(c, cost);
-  const Computation& body = m[body_id];
+Moved MovedByFusionOf(const Module& m, const Computation& body) {
+  CountWork(body.instruction_count);
+  Moved moved;
   std::vector<double> read(body.instruction_count, 0);
   std::vector<bool> shares(body.instruction_count, false);
   for (uint32_t i = 0; i < body.instruction_count; ++i) {
@@ -291,18 +298,27 @@ void BytesFusion(const Context& c, Cost& cost) {
   for (uint32_t i = 0; i < body.instruction_count; ++i) {
     const InstructionId id(body.first_instruction + i);
     if (m[id].opcode != Opcode::kParameter) continue;
-    cost.bytes_read += read[i] + (shares[i] ? LeafByteCount(m.shape(id)) : 0);
+    moved.read += read[i] + (shares[i] ? LeafByteCount(m.shape(id)) : 0);
   }
   auto written = [&](InstructionId id) {
     const bool in_place = m[id].opcode == Opcode::kDynamicUpdateSlice && m.operands(id).size() > 1;
     return LeafByteCount(in_place ? m.shape(m.operands(id)[1]) : m.shape(id));
   };
-  if (!body.root.valid()) return;
+  if (!body.root.valid()) return moved;
   if (m[body.root].opcode != Opcode::kTuple) {
-    cost.bytes_written = written(body.root);
-    return;
+    moved.written = written(body.root);
+    return moved;
   }
-  for (InstructionId id : m.operands(body.root)) cost.bytes_written += written(id);
+  for (InstructionId id : m.operands(body.root)) moved.written += written(id);
+  return moved;
+}
+
+void BytesFusion(const Context& c, Cost& cost) {
+  const ComputationId body = c.module.GetComputation(c.instruction(), AttributeKey::kCalls);
+  if (!body.valid()) return BytesPlain(c, cost);
+  const Moved moved = c.fused.Get(body, [&] { return MovedByFusionOf(c.module, c.module[body]); });
+  cost.bytes_read = moved.read;
+  cost.bytes_written = moved.written;
 }
 
 struct Rule {
@@ -349,13 +365,14 @@ double LeafByteCount(const Shape& shape) {
 
 CostModel::CostModel(const Module& module)
     : costs_(module.instructions().size()), sums_(module.computations().size()) {
+  FusedBytes fused;
   for (ComputationId c : CallGraphOf(module).callees_first()) {
     const Computation& computation = module[c];
     Cost& sum = sums_[c.index];
     for (uint32_t i = 0; i < computation.instruction_count; ++i) {
       const InstructionId id(computation.first_instruction + i);
       const Rule rule = RuleOf(module[id].opcode);
-      const Context context{module, id, sums_};
+      const Context context{module, id, sums_, fused};
       rule.work(context, costs_[id.index]);
       rule.bytes(context, costs_[id.index]);
       sum += costs_[id.index];

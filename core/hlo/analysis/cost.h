@@ -35,6 +35,8 @@ class CostModel {
   std::vector<Cost> costs_;
   std::vector<Cost> sums_;
 };
+// Worked out when first asked for and kept with the module; threads may ask at the same time.
+const CostModel& CostsOf(const Module& module);
 
 // Whether its elements count as transcendentals (cost_rules.def).
 bool IsTranscendental(Opcode opcode);

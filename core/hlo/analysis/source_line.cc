@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/work_count.h"
+
 namespace hloscope::hlo {
 namespace {
 
@@ -54,6 +56,22 @@ std::vector<SourceLine> SourceFramesOf(const Module& module, InstructionId id) {
 SourceLine SourceLineOf(const Module& module, InstructionId id) {
   std::vector<SourceLine> lines = Frames(module, id, 1);
   return lines.empty() ? SourceLine() : lines.front();
+}
+
+SourceLine LinesWithCalled::Of(InstructionId id) {
+  SourceLine line = SourceLineOf(module_, id);
+  if (line.line > 0) return line;
+  for (const ComputationId c : module_.CalledComputations(module_[id])) {
+    line = last_.Get(c, [&] {
+      CountWork(module_[c].instruction_count);
+      SourceLine last;
+      for (uint32_t k = module_[c].instruction_count; k-- > 0 && last.line <= 0;)
+        last = SourceLineOf(module_, InstructionId(module_[c].first_instruction + k));
+      return last;
+    });
+    if (line.line > 0) break;
+  }
+  return line;
 }
 
 std::string ToString(const SourceLine& line) {

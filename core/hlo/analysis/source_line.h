@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/hlo/analysis/by_id.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::hlo {
@@ -17,6 +18,17 @@ struct SourceLine {
 
 // Of the instruction's own metadata: the innermost stack frame, else its inline source.
 SourceLine SourceLineOf(const Module& module, InstructionId id);
+// Of the instruction itself or, where it has none, the last one in a computation that it calls.
+// Each computation is read once.
+class LinesWithCalled {
+ public:
+  explicit LinesWithCalled(const Module& module) : module_(module) {}
+  SourceLine Of(InstructionId id);
+
+ private:
+  const Module& module_;
+  ById<ComputationId, SourceLine> last_;
+};
 // All frames, innermost first.
 std::vector<SourceLine> SourceFramesOf(const Module& module, InstructionId id);
 // "file.py:12 (function)", "file.py:12", or nothing.

@@ -6,7 +6,7 @@
 
 #include "core/compile/passes/dynamic/dynamic_arrays.h"
 #include "core/compile/passes/edit.h"
-#include "core/hlo/analysis/by_shape.h"
+#include "core/hlo/analysis/by_id.h"
 #include "core/hlo/verify/verifier.h"
 
 namespace hloscope::compile {
@@ -57,7 +57,7 @@ class Splitter {
   // Before anything is written.
   static bool CanSplit(const Module& module) {
     bool any = false;
-    hlo::ByShape<bool> are_dynamic;
+    hlo::ById<hlo::ShapeId, bool> are_dynamic;
     const auto is_of_dynamic_shape = [&](InstructionId id) {
       return are_dynamic.Get(module[id].shape, [&] { return HasDynamicArray(module.shape(id)); });
     };

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/compile/passes/simplify/rules.h"
-#include "core/hlo/analysis/by_shape.h"
+#include "core/hlo/analysis/by_id.h"
 
 namespace hloscope::compile {
 
@@ -120,7 +120,7 @@ class Simplifier {
   Edit edit_;
   std::vector<InstructionId> worklist_;
   std::vector<bool> is_waiting_;
-  hlo::ByShape<bool> are_static_;
+  hlo::ById<hlo::ShapeId, bool> are_static_;
 };
 
 }  // namespace

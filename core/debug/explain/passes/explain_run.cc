@@ -330,7 +330,7 @@ class Explainer {
     }
     const Module& module = *tries_.module();
     const hlo::InstructionId id = hlo::FindInstruction(module, first->instruction);
-    const bool is_function = id.valid() && hlo::CostModel(module).Of(id).transcendentals > 0;
+    const bool is_function = id.valid() && hlo::CostsOf(module).Of(id).transcendentals > 0;
     is_approximation_ = is_function && verdict_.worst && IsSmall(*verdict_.worst);
   }
 
