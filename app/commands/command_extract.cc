@@ -137,10 +137,9 @@ class ExtractCommand : public Command {
     if (takes_kernels_) return Kernels(loaded, std::move(completed.notes), context.limits, stop);
     HLOSCOPE_TRY(SkipCallbacks(loaded.module, completed.notes));
     HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root, FindRoot(*loaded.module));
+    const auto metadata = strip_metadata_ ? debug::Metadata::kStripped : debug::Metadata::kKept;
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
-                              debug::ExtractModule(*loaded.module, root, depth_,
-                                                   strip_metadata_ ? debug::Metadata::kStripped
-                                                                   : debug::Metadata::kKept));
+                              debug::ExtractModule(*loaded.module, root, depth_, metadata));
     request_.inputs.seed = static_cast<uint64_t>(seed_);
     if (fill_elided_) request_.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request_.limits = context.limits;
@@ -160,9 +159,12 @@ class ExtractCommand : public Command {
         *loaded.module, root, extracted.parameters, iteration_, CaptureOf(loaded.module, stop));
     if (!captured && HasCallback(*loaded.module) &&
         captured.error().error_class == ErrorClass::kUnsupported) {
-      HLOSCOPE_ASSIGN_OR_RETURN(Written written, Write(extracted, {}, {}, form));
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          const debug::ExtractedModule without_values,
+          debug::ExtractModule(*loaded.module, root, depth_, metadata, debug::OfConstants::kKept));
+      HLOSCOPE_ASSIGN_OR_RETURN(Written written, Write(without_values, {}, {}, form));
       written.warnings = std::move(completed.notes);
-      written.warnings.push_back(UnknownInputs(*loaded.module, extracted, captured.error()));
+      written.warnings.push_back(UnknownInputs(*loaded.module, without_values, captured.error()));
       return written;
     }
     if (!captured) return std::unexpected(captured.error());

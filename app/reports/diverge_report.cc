@@ -64,7 +64,10 @@ std::string DivergeReportText(const std::vector<std::string>& files,
   out += EditText(verdict.edit) + PassesText(verdict) + WalkText(verdict);
   if (verdict.operations) out += FirstText("", verdict.operations->texts);
   if (verdict.finding) out += KernelFindingText(*verdict.finding);
-  if (!verdict.tries.empty()) out += "  tried:\n";
+  if (!verdict.tries.empty()) {
+    const std::string judged = JudgedResults(verdict);
+    out += judged.empty() ? "  tried:\n" : FormatText("  tried, judged by {}:\n", judged);
+  }
   for (const DivergeTry& attempt : verdict.tries) out += TryText(attempt, verdict.status);
   if (!verdict.kernel.empty()) out += FormatText("  in the compiled module: {}\n", verdict.kernel);
   if (verdict.stages > 0) {

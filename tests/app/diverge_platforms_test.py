@@ -84,6 +84,20 @@ ENTRY e {
 }
 '''
 
+# XLA:CPU's arctangent of a broadcast 1 is wrong where the two are fused; its tanh rounds otherwise.
+INDEPENDENT = '''HloModule independent
+ENTRY e {
+  z = f32[1125] parameter(0)
+  y = f32[1125] parameter(1)
+  one = f32[] constant(1)
+  ones = f32[1125] broadcast(one), dimensions={}
+  a = f32[1125] atan2(z, ones)
+  n = f32[1125] negate(y)
+  t = f32[1125] tanh(y)
+  ROOT r = (f32[1125], f32[1125], f32[1125]) tuple(a, n, t)
+}
+'''
+
 # Of whole numbers exp(log(n)) is n or next to it, which no change of x by one ULP alters.
 CHOSEN = '''HloModule chosen
 ENTRY e {
@@ -212,6 +226,21 @@ class Diverge(unittest.TestCase):
         self.assertIn('; no result differs; the cause is', verdict['verdict'])
         # Nothing that is tried changes a result.
         self.assertFalse([one for one in verdict['tries'] if 'as it is' in one['what']], verdict['tries'])
+
+    def test_results_that_differ_for_other_reasons_are_findings(self):
+        code, verdict = diverge(INDEPENDENT, '--abs_error_bound', '0', '--rel_error_bound', '1.2e-7')
+        if code == 0 or verdict['walk']['reached'] != [0, 2] or verdict['walk']['inner']['opcode'] != 'atan2':
+            self.skipTest('this plugin has no such faults')
+        first, second = verdict['findings']
+        self.assertEqual((first['results'], second['results']), ([0], [2]))
+        self.assertIn('atan2', first['instruction'])
+        self.assertIn('tanh', second['instruction'])
+        self.assertEqual(second['cause'], 'approximation')
+        # Without the fusion out0 is right, and out2 differs as before.
+        self.assertEqual(first['cured_by'], verdict['cured_by'])
+        self.assertIn('fusion', first['cured_by'])
+        self.assertIn(', for 1 of 2 results that differ (out0)', verdict['verdict'])
+        self.assertIn('; out2 differs for another reason, first at wrapped_tanh in e, the cause is', verdict['verdict'])
 
     def test_a_pass_is_named_where_only_the_passes_differ(self):
         code, verdict = diverge(REDUCE_OF_ONE)

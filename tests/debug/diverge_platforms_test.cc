@@ -307,6 +307,21 @@ ENTRY e {
   EXPECT_TRUE(leads({"first", "agrees"}, {0}, "first"));
   EXPECT_TRUE(leads({"inside", "last"}, {1}, "inside"));
   EXPECT_FALSE(leads({"inside"}, {1}, "inside"));
+
+  const auto results = [&](std::vector<std::string_view> differ, std::string_view from) {
+    std::vector<bool> differs(module->instructions().size());
+    for (const std::string_view each : differ)
+      differs[hlo::FindInstruction(*module, each).index] = true;
+    return ResultsFrom(*module, hlo::FindInstruction(*module, from), differs,
+                       std::vector<int64_t>{0, 1});
+  };
+  using Results = std::vector<int64_t>;
+  EXPECT_EQ(results({"first", "last"}, "first"), Results{});
+  EXPECT_EQ(results({"last"}, "last"), Results{1});
+  EXPECT_EQ(results({"first", "agrees"}, "first"), Results{0});
+  EXPECT_EQ(results({"first", "agrees", "last"}, "first"), (Results{0, 1}));
+  EXPECT_EQ(results({"inside", "last"}, "inside"), Results{1});
+  EXPECT_EQ(results({"inside"}, "inside"), Results{});
 }
 
 TEST(CaptureCalls, FollowTheirValues) {

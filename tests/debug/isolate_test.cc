@@ -340,6 +340,32 @@ ENTRY e {
   EXPECT_EQ(out->module->header().num_partitions, 2);
 }
 
+// What needs no value of the run is computed in the new module.
+TEST(Extract, KeepsWhatIsOfConstants) {
+  const auto parsed = hlo::ParseText(R"(HloModule m
+ENTRY e {
+  x = f32[6] parameter(0)
+  c = f32[6] custom-call(x), custom_call_target="xla_ffi_python_cpu_callback"
+  one = f32[] constant(1)
+  two = f32[] add(one, one)
+  twos = f32[6] broadcast(two), dimensions={}
+  range = f32[6] iota(), iota_dimension=0
+  factors = f32[6] multiply(twos, range)
+  ROOT sum = f32[6] add(c, factors)
+}
+)");
+  ASSERT_TRUE(parsed.ok());
+  const auto root = hlo::FindInstruction(*parsed.module, "sum");
+  const auto cut = ExtractModule(*parsed.module, root, 0);
+  ASSERT_TRUE(cut.has_value());
+  EXPECT_EQ(cut->parameters.size(), 2u);
+  const auto kept = ExtractModule(*parsed.module, root, 0, Metadata::kKept, OfConstants::kKept);
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_EQ(kept->instructions, 6u);
+  ASSERT_EQ(kept->parameters.size(), 1u);
+  EXPECT_EQ(parsed.module->name(kept->parameters[0]), "c");
+}
+
 // XLA wants nothing but elements of what returns a tuple, such as its top-k.
 TEST(Isolate, ResultsThatAreTuplesAreTakenByElements) {
   const auto parsed = hlo::ParseText(R"(HloModule m

@@ -22,13 +22,16 @@ using hlo::Opcode;
 // The part of a computation that is taken over; by position in it.
 class Cut {
  public:
-  Cut(const Module& module, InstructionId root, int64_t depth, const std::vector<bool>& own)
+  Cut(const Module& module, InstructionId root, int64_t depth, const std::vector<bool>& own,
+      OfConstants of_constants)
       : module_(module),
         own_(own),
         is_own_(own[root.index]),
         first_(module[module[root].computation].first_instruction),
         taken_(module[module[root].computation].instruction_count, false),
-        frontier_(taken_.size(), false) {
+        frontier_(taken_.size(), false),
+        of_constants_(taken_.size(), false) {
+    if (of_constants == OfConstants::kKept) FindOfConstants();
     Take(root, depth);
   }
 
@@ -76,9 +79,32 @@ class Cut {
     const hlo::Instruction& instruction = module_[operand];
     if (instruction.opcode == Opcode::kParameter || IsHostCallback(operand)) return false;
     if (is_own_ && hlo::IsManualBorder(module_, operand)) return false;
-    if (instruction.opcode != Opcode::kConstant) return depth > 0;
+    if (instruction.opcode == Opcode::kConstant) return IsKnownConstant(instruction);
+    return depth > 0 || of_constants_[operand.index - first_];
+  }
+
+  bool IsKnownConstant(const hlo::Instruction& instruction) const {
     const auto* value = module_.Get<hlo::Literal>(instruction, hlo::AttributeKey::kConstantValue);
-    return value != nullptr && !value->elided();
+    return instruction.opcode == Opcode::kConstant && value != nullptr && !value->elided();
+  }
+
+  // Calls, random numbers and side effects left out.
+  void FindOfConstants() {
+    for (size_t i = 0; i < taken_.size(); ++i) {
+      const InstructionId id(first_ + i);
+      const hlo::Instruction& instruction = module_[id];
+      const auto operands = module_.operands(id);
+      constexpr auto kOthers = hlo::kFlagCalls | hlo::kFlagSideEffect | hlo::kFlagCollective |
+                               hlo::kFlagStart | hlo::kFlagDone;
+      const bool is_pure = (hlo::Info(instruction.opcode).flags & kOthers) == 0 &&
+                           instruction.opcode != Opcode::kCustomCall &&
+                           instruction.opcode != Opcode::kRngBitGenerator;
+      const bool begins = IsKnownConstant(instruction) || instruction.opcode == Opcode::kIota;
+      of_constants_[i] = begins || (is_pure && !operands.empty() &&
+                                    std::ranges::all_of(operands, [&](InstructionId operand) {
+                                      return of_constants_[operand.index - first_];
+                                    }));
+    }
   }
 
   // Its function is in no dump: a part without it runs.
@@ -98,7 +124,7 @@ class Cut {
   const std::vector<bool>& own_;
   bool is_own_;  // the root's value: all that is taken is of one device
   uint32_t first_;
-  std::vector<bool> taken_, frontier_;
+  std::vector<bool> taken_, frontier_, of_constants_;
 };
 
 bool TellsDevicesApart(const Module& module, InstructionId id) {
@@ -176,11 +202,11 @@ std::unexpected<Error> NoSuchExecution(const Module& module, InstructionId root,
 }  // namespace
 
 Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth,
-                                      Metadata metadata) {
+                                      Metadata metadata, OfConstants of_constants) {
   const std::vector<bool> own = hlo::OwnValues(module);
   const bool is_own = own[root.index];
   HLOSCOPE_TRY(CanBeExtracted(module, root, is_own));
-  const Cut cut(module, root, depth, own);
+  const Cut cut(module, root, depth, own, of_constants);
   const std::vector<InstructionId> taken = cut.taken();
   hlo::ModuleBuilder builder;
   hlo::ModuleCopier copier(module, builder);

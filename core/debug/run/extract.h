@@ -32,8 +32,11 @@ struct ExtractedModule {
 // Input error: a parameter, the start of a pair without its done, what enters a manual region.
 // Without metadata: nothing in it says which program it came from.
 enum class Metadata : uint8_t { kKept, kStripped };
+// Kept: what is computed from constants alone does not become a parameter, however deep it is.
+enum class OfConstants : uint8_t { kCut, kKept };
 Result<ExtractedModule> ExtractModule(const hlo::Module& module, hlo::InstructionId root,
-                                      int64_t depth, Metadata metadata = Metadata::kKept);
+                                      int64_t depth, Metadata metadata = Metadata::kKept,
+                                      OfConstants of_constants = OfConstants::kCut);
 
 // The plan that captures what `parameters` hold and `root` gives in its execution number
 // `iteration` (from 0, over all calls of its computation); the run ends there.

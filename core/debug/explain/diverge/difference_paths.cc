@@ -1,5 +1,7 @@
 #include "core/debug/explain/diverge/difference_paths.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/analysis/place/boundaries.h"
@@ -9,16 +11,49 @@ namespace hloscope::debug {
 using hlo::InstructionId;
 using hlo::Module;
 
+namespace {
+
+// By instruction: its value was compared and agrees, so that a path ends there.
+std::vector<bool> AgreeingValues(const Module& module, const std::vector<bool>& differs) {
+  std::vector<bool> agrees(module.instructions().size());
+  for (const InstructionId id : analysis::BoundariesOf(module)) {
+    const bool is_control = hlo::Info(module[id].opcode).category == hlo::Category::kControl;
+    agrees[id.index] = !differs[id.index] && !is_control;
+  }
+  return agrees;
+}
+
+// The instruction and those that call its computation, and theirs.
+std::vector<bool> WithCallers(const Module& module, InstructionId from) {
+  std::vector<std::vector<InstructionId>> callers(module.computations().size());
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const InstructionId id(i);
+    for (const hlo::ComputationId callee : module.CalledComputations(module[id]))
+      callers[callee.index].push_back(id);
+  }
+  std::vector<bool> found(module.instructions().size());
+  std::vector<InstructionId> left = {from};
+  found[from.index] = true;
+  while (!left.empty()) {
+    const InstructionId next = left.back();
+    left.pop_back();
+    for (const InstructionId caller : callers[module[next].computation.index]) {
+      if (found[caller.index]) continue;
+      found[caller.index] = true;
+      left.push_back(caller);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
 DifferencePaths::DifferencePaths(const Module& module, const std::vector<bool>& differs,
                                  std::span<const int64_t> results)
     : leads_(module.instructions().size()), entered_(module.computations().size()) {
   const InstructionId root = module.entry().root;
   leads_[root.index] = true;
-  std::vector<bool> agrees(leads_.size());
-  for (const InstructionId id : analysis::BoundariesOf(module)) {
-    const bool is_control = hlo::Info(module[id].opcode).category == hlo::Category::kControl;
-    agrees[id.index] = !differs[id.index] && !is_control;
-  }
+  const std::vector<bool> agrees = AgreeingValues(module, differs);
   std::vector<bool> is_result(module.shape(root).LeafCount());
   for (const int64_t result : results) {
     if (std::cmp_less(result, is_result.size())) is_result[static_cast<size_t>(result)] = true;
@@ -57,6 +92,34 @@ void DifferencePaths::Enter(const Module& module, hlo::ComputationId callee) {
         left.push_back(inner);
     }
   }
+}
+
+std::vector<int64_t> ResultsFrom(const Module& module, InstructionId from,
+                                 const std::vector<bool>& differs,
+                                 std::span<const int64_t> results) {
+  const std::vector<bool> agrees = AgreeingValues(module, differs);
+  std::vector<bool> on_path = WithCallers(module, from);
+  const InstructionId root = module.entry().root;
+  const hlo::Computation& entry = module.entry();
+  for (uint32_t k = 0; k < entry.instruction_count; ++k) {
+    const InstructionId id(entry.first_instruction + k);
+    if (on_path[id.index] || (agrees[id.index] && id != root)) continue;
+    on_path[id.index] = std::ranges::any_of(
+        module.operands(id), [&](InstructionId operand) { return on_path[operand.index]; });
+  }
+  std::vector<bool> is_reached;  // by result
+  if (module[root].opcode == hlo::Opcode::kTuple) {
+    for (const InstructionId operand : module.operands(root))
+      is_reached.insert(is_reached.end(), module.shape(operand).LeafCount(),
+                        on_path[operand.index]);
+  } else {
+    is_reached.assign(module.shape(root).LeafCount(), on_path[root.index]);
+  }
+  std::vector<int64_t> reached;
+  std::ranges::copy_if(results, std::back_inserter(reached), [&](int64_t result) {
+    return std::cmp_less(result, is_reached.size()) && is_reached[static_cast<size_t>(result)];
+  });
+  return reached;
 }
 
 }  // namespace hloscope::debug

@@ -26,4 +26,9 @@ class DifferencePaths {
   std::vector<bool> entered_;  // by computation
 };
 
+// Those of `results` that such a path leads to from the instruction.
+std::vector<int64_t> ResultsFrom(const hlo::Module& module, hlo::InstructionId from,
+                                 const std::vector<bool>& differs,
+                                 std::span<const int64_t> results);
+
 }  // namespace hloscope::debug

@@ -29,6 +29,7 @@ namespace {
 
 // How many divergent values are held to what they mean before amplified rounding is believed.
 constexpr int kMaxChecks = 512;
+constexpr size_t kMaxFindings = 8;
 
 Status CheckCaptures(const std::string& platform) {
   HLOSCOPE_TRY(replay::CheckPlatform(platform));
@@ -193,14 +194,15 @@ class PlatformDivergence {
   }
 
   // The first divergent value that its own instruction makes so; failing that, the first. Where
-  // results differ, of those that lead to one.
+  // results differ, of those that lead to one; and for results that it does not lead to, the next.
   void FindPlace() {
     std::vector<bool> differs(optimized_->instructions().size());
     for (const auto& [point, difference] : values_->differences()) {
       if (!difference.comparison.equal()) differs[difference.key.instruction.index] = true;
     }
-    const DifferencePaths paths(*optimized_, differs, walk_.reached);
     const bool to_results = !walk_.reached.empty() && !walk_.passes_differ;
+    if (to_results) unexplained_ = walk_.reached;
+    DifferencePaths paths(*optimized_, differs, unexplained_);
     const auto leads = [&](const ValueDifference& difference) {
       return !to_results || paths.LeadsToResult(difference.key.instruction);
     };
@@ -210,7 +212,8 @@ class PlatformDivergence {
       if (difference.comparison.equal()) continue;
       const bool may_be_guilty = leads(difference);
       if (!first_ && may_be_guilty) first_ = &difference;
-      if (RunsOthers(difference.key.instruction) || (!may_be_guilty && !aside.empty())) continue;
+      const bool is_wanted = may_be_guilty || (aside.empty() && guilty_.empty());
+      if (!is_wanted || RunsOthers(difference.key.instruction)) continue;
       if (++checks > kMaxChecks) break;
       auto check =
           CheckKernel(*optimized_, difference.key, *values_, platform_->inputs(), request_, stop_);
@@ -224,9 +227,15 @@ class PlatformDivergence {
         aside = optimized_->name(difference.key.instruction);
         continue;
       }
-      guilty_ = &difference;
-      check_ = std::move(*check);
-      break;
+      guilty_.push_back({&difference, std::move(*check), {}});
+      if (!to_results) break;
+      std::vector<int64_t>& reached = guilty_.back().results;
+      reached = ResultsFrom(*optimized_, difference.key.instruction, differs, unexplained_);
+      std::erase_if(unexplained_, [&](int64_t result) {
+        return std::ranges::find(reached, result) != reached.end();
+      });
+      if (unexplained_.empty() || guilty_.size() == kMaxFindings) break;
+      paths = DifferencePaths(*optimized_, differs, unexplained_);
     }
     if (!aside.empty())
       verdict_.warnings.push_back(
@@ -253,9 +262,9 @@ class PlatformDivergence {
   }
 
   void Settle() {
-    const bool differs = !walk_.reached.empty() || guilty_ != nullptr;
+    const bool differs = !walk_.reached.empty() || !guilty_.empty();
     verdict_.status = differs ? RunStatus::kDiffers : RunStatus::kEqual;
-    if (guilty_ != nullptr) {
+    if (!guilty_.empty()) {
       SettleGuilty();
     } else if (differs && first_ != nullptr && !walk_.passes_differ) {
       verdict_.place = PlaceOf(first_->key);
@@ -263,39 +272,70 @@ class PlatformDivergence {
       verdict_.worst_is_of_place = true;
       verdict_.cause = all_checked_ ? Cause::kIllConditioned : Cause::kUnexplained;
     }
-    if (differs && varies_ && guilty_ == nullptr) verdict_.cause = Cause::kUninitialised;
+    if (differs && varies_ && guilty_.empty()) verdict_.cause = Cause::kUninitialised;
     if (varies_) walk_.passes_differ = false;
     verdict_.walk = std::move(walk_);
     WriteSentence(verdict_);
   }
 
+  // A kernel that is wrong by itself.
+  struct Guilty {
+    const ValueDifference* difference;
+    KernelCheck check;
+    std::vector<int64_t> results;  // that it leads to, and none before it
+  };
+
   void SettleGuilty() {
-    verdict_.place = PlaceOf(guilty_->key);
+    const Guilty& first = guilty_.front();
+    verdict_.place = PlaceOf(first.difference->key);
     verdict_.worst = *std::ranges::find_if(
-        check_.leaves, [](const LeafComparison& leaf) { return !leaf.equal(); });
+        first.check.leaves, [](const LeafComparison& leaf) { return !leaf.equal(); });
     verdict_.worst_is_of_place = true;
-    if (Status measured = MeasureDistances(check_, request_, walk_, stop_); !measured) {
+    verdict_.cause = Examine(first, walk_, verdict_.tries);
+    if (guilty_.size() == 1 && unexplained_.empty()) return;
+    verdict_.kernel = verdict_.place->instruction;
+    verdict_.findings.push_back(OnlyFinding(verdict_));
+    verdict_.findings.back().results = first.results;
+    for (size_t i = 1; i < guilty_.size(); ++i) {
+      ValueWalk walk;
+      std::vector<DivergeTry> tries;
+      const DivergePlace place = PlaceOf(guilty_[i].difference->key);
+      verdict_.findings.push_back({"",
+                                   Examine(guilty_[i], walk, tries),
+                                   place,
+                                   place.instruction,
+                                   {},
+                                   -1,
+                                   guilty_[i].results});
+    }
+    if (unexplained_.empty()) return;
+    verdict_.findings.push_back({"", Cause::kUnexplained, {}, "", {}, -1, unexplained_});
+  }
+
+  // Why the kernel is wrong; `walk` takes its distances and the place inside.
+  Cause Examine(const Guilty& guilty, ValueWalk& walk, std::vector<DivergeTry>& tries) {
+    if (Status measured = MeasureDistances(guilty.check, request_, walk, stop_); !measured) {
       verdict_.warnings.push_back("no value in double precision: " + measured.error().message);
     }
-    auto inside = LookInside(check_, request_, stop_);
+    auto inside = LookInside(guilty.check, request_, stop_);
     if (!inside.has_value()) {
       verdict_.warnings.push_back("the kernel could not be analysed: " + inside.error().message);
     } else {
-      walk_.inner = std::move(inside->first);
+      walk.inner = std::move(inside->first);
       if (inside->together_agree || !inside->together.empty()) {
-        verdict_.tries.push_back({"compile the instructions inside on their own",
-                                  inside->together_agree, std::move(inside->together)});
+        tries.push_back({"compile the instructions inside on their own", inside->together_agree,
+                         std::move(inside->together)});
       }
     }
-    verdict_.cause = CheckMemory().value_or(CauseOf(guilty_->key.instruction));
+    return CheckMemory(guilty.check).value_or(CauseOf(guilty.difference->key.instruction, walk));
   }
 
   // What the kernel does wrong with memory, where the GPU is a simulated one.
-  std::optional<Cause> CheckMemory() {
+  std::optional<Cause> CheckMemory(const KernelCheck& check) {
     if (!replay::FindPlatform(request_.test.name)->Has(replay::kSimulatesGpu)) return std::nullopt;
-    RunSpec checked = AloneSpec(request_, request_.test.name, check_.arguments);
+    RunSpec checked = AloneSpec(request_, request_.test.name, check.arguments);
     checked.checks = {.races = true, .uninitialised = true};
-    const RunReport report = RunModule(check_.alone, checked, stop_);
+    const RunReport report = RunModule(check.alone, checked, stop_);
     std::optional<Cause> cause;
     for (const replay::RunFinding& finding : report.checks) {
       verdict_.warnings.push_back(FindingText(finding));
@@ -306,20 +346,20 @@ class PlatformDivergence {
   }
 
   // A function, some ULP away from the value in double precision.
-  bool IsApproximated() const {
+  static bool IsApproximated(const ValueWalk& walk) {
     constexpr double kMaxUlp = 1024;
     constexpr std::string_view kFunctions[] = {
         "acos", "acosh",        "asin",     "asinh", "atan2",       "atanh",
         "cbrt", "cosh",         "cosine",   "erf",   "exponential", "exponential-minus-one",
         "log",  "log-plus-one", "logistic", "power", "rsqrt",       "sine",
         "sinh", "sqrt",         "tan",      "tanh"};
-    return walk_.inner && walk_.platform_distance &&
-           std::ranges::find(kFunctions, walk_.inner->opcode) != std::end(kFunctions) &&
-           walk_.platform_distance->class_mismatched == 0 &&
-           walk_.platform_distance->max_ulp <= kMaxUlp;
+    return walk.inner && walk.platform_distance &&
+           std::ranges::find(kFunctions, walk.inner->opcode) != std::end(kFunctions) &&
+           walk.platform_distance->class_mismatched == 0 &&
+           walk.platform_distance->max_ulp <= kMaxUlp;
   }
 
-  Cause CauseOf(InstructionId id) const {
+  Cause CauseOf(InstructionId id, const ValueWalk& walk) const {
     const Module& module = *optimized_;
     const hlo::Opcode opcode = module[id].opcode;
     if (varies_) return Cause::kUninitialised;
@@ -327,7 +367,7 @@ class PlatformDivergence {
         opcode == hlo::Opcode::kRngGetAndUpdateState) {
       return Cause::kRandomNumbers;
     }
-    if (IsApproximated()) return Cause::kApproximation;
+    if (IsApproximated(walk)) return Cause::kApproximation;
     const analysis::Placement placement = analysis::FindPlacement(module, analysis::Target::kCpu);
     return placement.instructions[id.index].place == analysis::Place::kLibraryCall
                ? Cause::kLibrary
@@ -345,9 +385,9 @@ class PlatformDivergence {
   std::optional<CaptureSession> platform_, reference_;
   std::unique_ptr<ValueComparison> values_;
   ValueWalk walk_;
-  const ValueDifference* first_ = nullptr;   // beyond the bounds
-  const ValueDifference* guilty_ = nullptr;  // and by its own instruction
-  KernelCheck check_;                        // of `guilty_`
+  const ValueDifference* first_ = nullptr;  // beyond the bounds
+  std::vector<Guilty> guilty_;              // and by their own instructions
+  std::vector<int64_t> unexplained_;        // results that none of these leads to
   int64_t unchecked_ = 0;
   bool all_checked_ = false;
   bool varies_ = false;  // the platform's results, from run to run

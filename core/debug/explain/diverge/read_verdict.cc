@@ -50,6 +50,14 @@ void Take(const Json& json, const char* key, std::vector<std::string>& to) {
   }
 }
 
+void Take(const Json& json, const char* key, std::vector<int64_t>& to) {
+  const Json* value = Find(json, key);
+  if (value == nullptr || !value->is_array()) return;
+  for (const Json& each : *value) {
+    if (each.is_number_integer()) to.push_back(each.get<int64_t>());
+  }
+}
+
 template <typename T>
 void Take(const Json& json, const char* key, std::optional<T>& to) {
   if (Find(json, key) == nullptr) return;
@@ -187,9 +195,7 @@ ValueWalk WalkOf(const Json& json) {
     Take(inner, "opcode", point.opcode);
     point.comparison = ComparisonOf(inner);
   }
-  for (const Json& each : List(json, "reached")) {
-    if (each.is_number_integer()) walk.reached.push_back(each.get<int64_t>());
-  }
+  Take(json, "reached", walk.reached);
   for (const Json& each : List(json, "curve")) {
     if (each.is_object()) walk.curve.push_back(PointOf(each));
   }
@@ -220,6 +226,7 @@ void TakeFindings(const Json& json, DivergeVerdict& verdict) {
       Take(each, "kernel", finding.kernel);
       Take(each, "cured_by", finding.cured_by);
       Take(each, "left", finding.mismatched);
+      Take(each, "results", finding.results);
       finding.cause = CauseOf(cause);
       finding.place = PlaceOf(each);
     }

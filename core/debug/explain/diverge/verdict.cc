@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/base/counted.h"
@@ -171,7 +172,63 @@ std::string EqualSentence(const DivergeVerdict& verdict) {
   return "both agree within the bounds";
 }
 
+// "out1, out3", the first of them.
+std::string ResultNames(const std::vector<int64_t>& results) {
+  constexpr size_t kMax = 4;
+  const std::span<const int64_t> first(results.data(), std::min(results.size(), kMax));
+  std::string out = fmt::format("out{}", fmt::join(first, ", out"));
+  if (results.size() > kMax) out += fmt::format(" and {} more", results.size() - kMax);
+  return out;
+}
+
+// Of results that the first finding does not lead to.
+std::string OtherResultsSentence(const DivergeVerdict& verdict) {
+  std::string out;
+  for (const DivergeFinding& finding : std::span(verdict.findings).subspan(1)) {
+    const std::string names = ResultNames(finding.results);
+    if (!finding.place) {
+      out += fmt::format("; why {} {} was not found", names,
+                         VerbFor(std::ssize(finding.results), "differs", "differ"));
+      continue;
+    }
+    out += fmt::format("; {} {} for another reason, first at {}", names,
+                       VerbFor(std::ssize(finding.results), "differs", "differ"),
+                       PlacePhrase(*finding.place));
+    if (finding.cause) out += fmt::format(", the cause is {}", Describe(*finding.cause));
+  }
+  return out;
+}
+
+std::string SecondSentence(const DivergeVerdict& verdict) {
+  const DivergeFinding& first = verdict.findings[0];
+  const DivergeFinding& second = verdict.findings[1];
+  std::string out = fmt::format("; a second finding: without {} {} still {}", first.pass,
+                                Counted(first.mismatched, "element"),
+                                VerbFor(first.mismatched, "differs", "differ"));
+  if (second.place) out += " at " + PlacePhrase(*second.place);
+  if (second.cause) out += fmt::format(", the cause is {}", Describe(*second.cause));
+  return out + fmt::format(", fixed by disabling {}", fmt::join(second.cured_by, ", "));
+}
+
 }  // namespace
+
+DivergeFinding OnlyFinding(const DivergeVerdict& verdict) {
+  return {verdict.passes.empty() ? "" : verdict.passes.front().pass,
+          verdict.cause,
+          verdict.place,
+          verdict.kernel,
+          verdict.cured_by,
+          -1,
+          {}};
+}
+
+std::string JudgedResults(const DivergeVerdict& verdict) {
+  if (verdict.findings.empty() || verdict.findings.front().results.empty() || !verdict.walk)
+    return {};
+  const std::vector<int64_t>& results = verdict.findings.front().results;
+  return fmt::format("{} of {} that differ ({})", results.size(),
+                     Counted(std::ssize(verdict.walk->reached), "result"), ResultNames(results));
+}
 
 std::string_view KeyOf(Cause cause) { return kCauses[static_cast<size_t>(cause)].key; }
 std::string_view Describe(Cause cause) { return kCauses[static_cast<size_t>(cause)].text; }
@@ -228,17 +285,13 @@ void WriteSentence(DivergeVerdict& verdict) {
   }
   if (!verdict.cured_by.empty()) {
     verdict.sentence += fmt::format("; fixed by disabling {}", fmt::join(verdict.cured_by, ", "));
+    if (const std::string judged = JudgedResults(verdict); !judged.empty())
+      verdict.sentence += ", for " + judged;
   }
   if (verdict.confirmed) verdict.sentence += *verdict.confirmed ? "; confirmed" : "; not confirmed";
   if (verdict.findings.size() > 1) {
-    const DivergeFinding& first = verdict.findings[0];
-    const DivergeFinding& second = verdict.findings[1];
-    verdict.sentence += fmt::format("; a second finding: without {} {} still {}", first.pass,
-                                    Counted(first.mismatched, "element"),
-                                    VerbFor(first.mismatched, "differs", "differ"));
-    if (second.place) verdict.sentence += " at " + PlacePhrase(*second.place);
-    if (second.cause) verdict.sentence += fmt::format(", the cause is {}", Describe(*second.cause));
-    verdict.sentence += fmt::format(", fixed by disabling {}", fmt::join(second.cured_by, ", "));
+    const bool are_of_results = !verdict.findings.front().results.empty();
+    verdict.sentence += are_of_results ? OtherResultsSentence(verdict) : SecondSentence(verdict);
   }
 }
 

@@ -65,6 +65,7 @@ struct DivergeFinding {
   std::string kernel;                 // that computes it; empty: unknown
   std::vector<std::string> cured_by;  // what ends this one
   int64_t mismatched = -1;            // elements that differ without it; -1: not known
+  std::vector<int64_t> results;       // by number, that it leads to; empty: not told
 };
 
 // How the operations of two modules differ whose results agree.
@@ -114,6 +115,12 @@ struct DivergeVerdict {
 
 // The verdict where nothing could be looked at.
 DivergeVerdict RefusedVerdict(Error error);
+
+// What the verdict says, as one finding.
+DivergeFinding OnlyFinding(const DivergeVerdict& verdict);
+
+// "1 of 6 results that differ (out4)": by what the tries are judged; empty where that is all.
+std::string JudgedResults(const DivergeVerdict& verdict);
 
 // Writes the sentence from everything else.
 void WriteSentence(DivergeVerdict& verdict);

@@ -59,8 +59,7 @@ void WriteTries(JsonWriter& json, const std::vector<DivergeTry>& tries) {
 void WriteFindings(JsonWriter& json, const DivergeVerdict& verdict) {
   std::vector<DivergeFinding> findings = verdict.findings;
   if (findings.empty() && (!verdict.passes.empty() || verdict.cause)) {
-    findings.push_back({verdict.passes.empty() ? "" : verdict.passes.front().pass, verdict.cause,
-                        verdict.place, verdict.kernel, verdict.cured_by, -1});
+    findings.push_back(OnlyFinding(verdict));
   }
   json.Key("findings").BeginArray();
   for (const DivergeFinding& finding : findings) {
@@ -72,7 +71,9 @@ void WriteFindings(JsonWriter& json, const DivergeVerdict& verdict) {
     WriteTexts(json, "cured_by", finding.cured_by);
     json.Key("left");
     finding.mismatched < 0 ? json.Null() : json.Value(finding.mismatched);
-    json.EndObject();
+    json.Key("results").BeginArray();
+    for (const int64_t result : finding.results) json.Value(result);
+    json.EndArray().EndObject();
   }
   json.EndArray();
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "core/debug/explain/diverge/diverge_alone.h"
@@ -62,6 +63,11 @@ void AddPlatformTries(DivergeVerdict tried, DivergeVerdict& verdict) {
     verdict.cause = tried.cause;
     verdict.confirmed = tried.confirmed;
   }
+  if (!verdict.findings.empty()) {
+    DivergeFinding first = OnlyFinding(verdict);
+    first.results = std::move(verdict.findings.front().results);
+    verdict.findings.front() = std::move(first);
+  }
   WriteSentence(verdict);
 }
 
@@ -78,14 +84,15 @@ RunSpec OnReference(const RunSpec& request) {
 }
 
 // The passes of the side that is wrong: of the first that has passes, unless what it gives is
-// right and the other one has some too. Nullopt where neither has.
+// right and the other one has some too. Nullopt where neither has. `judged` as of ExplainByPasses.
 std::optional<DivergeVerdict> ExplainSide(const std::shared_ptr<const hlo::Module>& module,
-                                          const RunSpec& request, const std::stop_token& stop) {
+                                          const RunSpec& request, std::span<const int64_t> judged,
+                                          const std::stop_token& stop) {
   std::optional<DivergeVerdict> first;
-  if (HasPasses(request.test.name)) first = ExplainByOwnPasses(module, request, stop);
+  if (HasPasses(request.test.name)) first = ExplainByOwnPasses(module, request, stop, judged);
   const bool is_done = first && first->status != RunStatus::kEqual;
   if (is_done || !HasPasses(request.reference.name)) return first;
-  DivergeVerdict other = ExplainByOwnPasses(module, OnReference(request), stop);
+  DivergeVerdict other = ExplainByOwnPasses(module, OnReference(request), stop, judged);
   if (first && other.status == RunStatus::kEqual) return first;
   other.warnings.push_back("passes and what was switched off are those of the reference, " +
                            request.reference.name);
@@ -95,7 +102,9 @@ std::optional<DivergeVerdict> ExplainSide(const std::shared_ptr<const hlo::Modul
 // Of a verdict on values: the pass that makes the difference, or what cures it.
 DivergeVerdict WithPasses(DivergeVerdict verdict, const std::shared_ptr<const hlo::Module>& module,
                           const RunSpec& request, const std::stop_token& stop) {
-  std::optional<DivergeVerdict> explained = ExplainSide(module, request, stop);
+  std::span<const int64_t> judged;
+  if (!verdict.findings.empty()) judged = verdict.findings.front().results;
+  std::optional<DivergeVerdict> explained = ExplainSide(module, request, judged, stop);
   if (!explained) return verdict;
   DivergeVerdict& of_passes = *explained;
   if (!of_passes.passes.empty() && verdict.walk->passes_differ) {

@@ -1,6 +1,8 @@
 // Evaluating the stages of a compilation, then running what was compiled.
 #include "core/debug/explain/passes/own_passes.h"
 
+#include <algorithm>
+
 #include "core/debug/explain/passes/before_xla.h"
 #include "core/debug/explain/passes/explain_run.h"
 #include "core/debug/explain/passes/failing_pass.h"
@@ -12,9 +14,23 @@ namespace hloscope::debug {
 
 using hlo::Module;
 
+namespace {
+
+// What is not judged is not known.
+Leaves Judged(Leaves results, std::span<const int64_t> judged) {
+  for (size_t i = 0; i < results.size() && !judged.empty(); ++i) {
+    if (std::ranges::find(judged, static_cast<int64_t>(i)) != judged.end()) continue;
+    results[i] = std::unexpected(Error{ErrorClass::kUnsupported, "not judged", {}, {}});
+  }
+  return results;
+}
+
+}  // namespace
+
 DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
                                const Pipeline& pipeline, const RunSpec& request,
-                               const SourceModule& source, const std::stop_token& stop) {
+                               const SourceModule& source, const std::stop_token& stop,
+                               std::span<const int64_t> judged) {
   StageValues values(request, stop);
   const Result<Leaves> results = values.Begin(module);
   if (!results) return RefusedStart(*module, results.error());
@@ -25,7 +41,7 @@ DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
   const replay::PlatformRow* const row = replay::FindPlatform(request.test.name);
   const bool has_passes = replay::ReadsFlag(request.test.name, replay::kDisablePassesFlag);
   if (row != nullptr && has_passes && !stop.stop_requested()) {
-    PlatformTries tries(module, request, values, *results, stop);
+    PlatformTries tries(module, request, values, Judged(*results, judged), stop);
     ExplainRun(verdict, tries, values, pipeline, stop);
   }
   if (verdict.passes.empty() && !verdict.cause) {
@@ -47,7 +63,8 @@ DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
 }
 
 DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
-                                  const RunSpec& request, const std::stop_token& stop) {
+                                  const RunSpec& request, const std::stop_token& stop,
+                                  std::span<const int64_t> judged) {
   const Result<OwnPipeline> own = CompilePipeline(module, request, stop);
   if (!own) {
     // Its first dump is of the module before optimizations.
@@ -59,7 +76,7 @@ DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
     return verdict;
   }
   if (own->failed) return ExplainFailure(module, *own, request, stop);
-  return ExplainByPasses(module, own->pipeline, request, {}, stop);
+  return ExplainByPasses(module, own->pipeline, request, {}, stop, judged);
 }
 
 bool FailsBehindPasses(const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,

@@ -35,7 +35,8 @@ class PlatformTries {
 
   // As it is: how it differs; nullopt where it agrees. Fails as the run does. What is run behind it
   // may take some times as long. Where the results that differ need no more than half of the
-  // instructions, and differ alone too, the module is cut to those.
+  // instructions, or the right values of others are not known, and differ alone too, the module is
+  // cut to those.
   Result<std::optional<LeafComparison>> AsItIs();
   // True if it was cut.
   bool is_cut() const { return values_.has_value(); }
