@@ -196,7 +196,8 @@ TEST(ExplainTest, FixesFitTheFrontEnd) {
   EXPECT_FALSE(keras[0].fix.contains("the function with"));
   const auto plain = ExplainErrors(ReadError("tf_print"));
   ASSERT_FALSE(plain.empty());
-  EXPECT_TRUE(plain[0].fix.starts_with("keep tf.print outside the function with jit_compile=True"));
+  EXPECT_TRUE(plain[0].fix.starts_with(
+      "keep tf.print or tf.strings.format outside the function with jit_compile=True"));
   EXPECT_EQ(ExplainErrors(ReadError("tf_mirrored")).size(), 1U);
   const auto k5 = ExplainErrors(ReadError("tf_k5"));
   ASSERT_FALSE(k5.empty());
