@@ -59,17 +59,17 @@ struct PassBlame {
 
 // One of several independent reasons why a run differs.
 struct DivergeFinding {
-  std::string pass;            // empty: none is at fault
-  std::optional<Cause> cause;  // where no pass is
-  std::optional<DivergePlace> place;
-  InstructionEdit edit;               // of two modules
-  std::string kernel;                 // that computes it; empty: unknown
-  std::vector<std::string> cured_by;  // what ends this one
-  int64_t mismatched = -1;            // elements that differ without it; -1: not known
-  std::vector<int64_t> results;       // by number, that it leads to; empty: not told
-  std::optional<bool> confirmed;      // as of a verdict
-  std::vector<DivergeTry> tries;      // judged by those results
-  std::string not_tried;              // why there are none; empty: there are, or all are judged
+  std::string pass = {};            // empty: none is at fault
+  std::optional<Cause> cause = {};  // where no pass is
+  std::optional<DivergePlace> place = {};
+  InstructionEdit edit = {};               // of two modules
+  std::string kernel = {};                 // that computes it; empty: unknown
+  std::vector<std::string> cured_by = {};  // what ends this one
+  int64_t mismatched = -1;                 // elements that differ without it; -1: not known
+  std::vector<int64_t> results = {};       // by number, that it leads to; empty: not told
+  std::optional<bool> confirmed = {};      // as of a verdict
+  std::vector<DivergeTry> tries = {};      // judged by those results
+  std::string not_tried = {};  // why there are none; empty: there are, or all are judged
 };
 
 // How the operations of two modules differ whose results agree.
