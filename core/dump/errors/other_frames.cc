@@ -9,7 +9,7 @@
 namespace hloscope::dump {
 namespace {
 
-constexpr size_t kMaxLines = 400;
+constexpr size_t kMaxTrace = 400;
 
 // "run.jl:58" and "REPL[3]:2"; without a file where no number follows.
 SourceLine PlaceOf(std::string_view text) {
@@ -77,7 +77,7 @@ SourceLine ElixirFrame(std::string_view line) {
 
 SourceLine FindOtherSourceLine(const std::vector<std::string_view>& lines, size_t error) {
   SourceLine begun;
-  for (size_t k = error + 1; k < std::min(lines.size(), error + kMaxLines); ++k) {
+  for (size_t k = error + 1; k < std::min(lines.size(), error + kMaxTrace); ++k) {
     std::string_view line = Trim(lines[k]);
     if (line.starts_with("caused by:") || line.contains("Traceback (most recent call last)")) break;
     if (SourceLine frame = JuliaFrame(line); !frame.file.empty() && !IsOfJulia(frame.file))
