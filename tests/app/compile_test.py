@@ -193,6 +193,24 @@ ENTRY e {{
         done = subprocess.run([HLOSCOPE, 'info', dump, '--select', fusion, '--json'], capture_output=True, text=True, check=False, timeout=300)
         self.assertIn(('n', 'a', True), [(d['producer'], d['consumer'], d['fused']) for d in json.loads(done.stdout)['fusion_decisions']])
 
+    def test_rows_of_a_gather_are_read_as_they_lie(self):
+        """Vectors run along the rows, not across them, where a row is read for each index."""
+        for indices in ('s32[8192,1]', 's32[8192]'):
+            module = self.path('gather.hlo', f'''HloModule m
+ENTRY e {{
+  t = f32[100,128] parameter(0)
+  i = {indices} parameter(1)
+  ROOT g = f32[8192,128] gather(t, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, index_vector_dim={1}, slice_sizes={{1,128}}
+}}
+''')
+            code = self.path('gather.ll')
+            done = self.run_it(module, '--emit', 'llvm', '-o', code)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(code, encoding='utf-8') as file:
+                text = file.read()
+            self.assertNotIn('masked.gather', text, indices)
+            self.assertIn('load <16 x float>', text, indices)
+
     def test_plan_and_code(self):
         module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n  q = f32[8] sine(p)\n  ROOT s = f32[8] add(q, p)\n}\n')
         plan = self.run_it(module, '--emit', 'plan', '-o', '-')

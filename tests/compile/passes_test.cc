@@ -335,6 +335,26 @@ TEST(Passes, LargeProductsOfNarrowFloatsAreWidened) {
   EXPECT_EQ(of("f16", 16), "dot{1}{0}(x, y)");
 }
 
+// A phase of results for each part of the kernel that meets elements of the input, and no holes.
+TEST(Passes, ConvolutionsOfInputsWithHolesAreDoneInPhases) {
+  const auto of = [](const std::string& result, const std::string& window) {
+    return Expression(*AfterPass(
+        "convolution-normalization",
+        "HloModule m\nENTRY e {\n  x = f32[1,8,3] parameter(0)\n  k = f32[3,3,4] parameter(1)\n  "
+        "ROOT c = f32[1," +
+            result + ",4] convolution(x, k), window={size=3 " + window +
+            "}, dim_labels=b0f_0io->b0f\n}\n"));
+  };
+  EXPECT_EQ(of("16", "pad=1_2 lhs_dilate=2"),
+            "reshape(concatenate{2}(reshape(convolution(x, slice{1,3,2,0,3,1,0,4,1}(k))), "
+            "reshape(convolution(x, slice{0,3,2,0,3,1,0,4,1}(k)))))");
+  // Results that no part of the kernel gives, and steps of the window, are left to a pad.
+  for (const auto& [result, window] :
+       {std::pair("29", "pad=1_1 lhs_dilate=4"), std::pair("8", "pad=1_1 stride=2 lhs_dilate=2")}) {
+    EXPECT_TRUE(of(result, window).starts_with("convolution(pad{")) << of(result, window);
+  }
+}
+
 // Integers of 8 bits where f32 holds each sum of their products: 1024 of the largest of s8.
 TEST(Passes, ProductsOfBytesAreWidenedWhereTheyAreExact) {
   const auto of = [](const char* type, int depth) {

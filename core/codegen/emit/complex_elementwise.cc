@@ -52,15 +52,17 @@ Value* CompensatedProduct(Builder& b, Value* x, Value* y) {
   return FromParts(b, {real, imag}, ElementType::kC128);
 }
 
-// On a CPU `value`, a function of c128 numbers, but where a part of one is so large or small that
-// something on the way may leave the range of f64: that is the runtime's, in wider numbers.
-Value* WithRuntimeFallback(Builder& b, Opcode opcode, std::span<Value* const> in, Value* value) {
+// On a CPU `value`, a function of numbers, but where `is_lost` (null: nowhere) or a part of c128 is
+// so large or small that something on the way may leave the range of f64: that is the runtime's, in
+// wider numbers. The others of a vector are zeros there, of which functions are quickly known.
+Value* WithRuntimeFallback(Builder& b, Opcode opcode, std::span<Value* const> in, Value* value,
+                ElementType type, Value* is_lost) {
   if (WritesForGpu(b)) return value;
-  Value* is_far = nullptr;
+  Value* is_far = is_lost;
   const auto note = [&](Value* condition) {
     is_far = is_far == nullptr ? condition : b.CreateOr(is_far, condition);
   };
-  for (Value* operand : in) {
+  for (Value* operand : type == ElementType::kC128 ? in : std::span<Value* const>()) {
     const Parts parts = PartsOf(b, operand, ElementType::kC128);
     for (Value* part : {parts.real, parts.imag}) {
       Value* size = Call(b, llvm::Intrinsic::fabs, {part});
@@ -69,8 +71,15 @@ Value* WithRuntimeFallback(Builder& b, Opcode opcode, std::span<Value* const> in
                        b.CreateFCmpONE(size, NumberLike(size, 0))));
     }
   }
-  return Where(b, is_far, {value},
-               [&] { return std::vector{CallByLane(b, opcode, in, ElementType::kC128)}; })[0];
+  if (is_far == nullptr) return value;
+  return Where(b, is_far, {value}, [&] {
+    std::vector<Value*> operands;
+    for (Value* operand : in) {
+      Value* zero = llvm::Constant::getNullValue(operand->getType());
+      operands.push_back(b.CreateSelect(is_far, operand, zero));
+    }
+    return std::vector{CallByLane(b, opcode, operands, type)};
+  })[0];
 }
 
 Value* AtLeast(Builder& b, Value* x, Value* y, ElementType type) {
@@ -79,13 +88,9 @@ Value* AtLeast(Builder& b, Value* x, Value* y, ElementType type) {
   return b.CreateOr(b.CreateFCmpOGT(p.real, q.real), ties);
 }
 
-// On a CPU: functions of c128 that are more than 4 ulp off in f64, powers and atan2, which
-// differ where they overflow and on a branch cut, and c64's quotient, which is fast enough.
+// On a CPU: atan2, which differs on a branch cut, and c64's quotient, which is fast enough.
 bool IsLeftToRuntime(Opcode opcode, ElementType type) {
-  constexpr hlo::OpcodeSet kOfC128 = {Opcode::kExpm1, Opcode::kLogistic, Opcode::kPower,
-                                      Opcode::kRsqrt, Opcode::kTan,      Opcode::kTanh};
-  constexpr hlo::OpcodeSet kOfC64 = {Opcode::kAtan2, Opcode::kDivide, Opcode::kPower};
-  return (type == ElementType::kC128 ? kOfC128 : kOfC64).Has(opcode);
+  return opcode == Opcode::kAtan2 || (type == ElementType::kC64 && opcode == Opcode::kDivide);
 }
 
 // What needs no more than the parts of the operands.
@@ -128,11 +133,13 @@ Value* ComplexElementwise(Builder& b, Opcode opcode, std::span<Value* const> in,
   if (opcode == Opcode::kMultiply) {
     const bool is_single = type == ElementType::kC64;
     return is_single ? Product(b, in[0], in[1])
-                     : WithRuntimeFallback(b, opcode, in, CompensatedProduct(b, in[0], in[1]));
+                     : WithRuntimeFallback(b, opcode, in, CompensatedProduct(b, in[0], in[1]), type, nullptr);
   }
   if (WritesForGpu(b) || !IsLeftToRuntime(opcode, type)) {
-    if (Value* value = InlineComplexFunction(b, opcode, in, type)) {
-      return type == ElementType::kC128 ? WithRuntimeFallback(b, opcode, in, value) : value;
+    Value* is_lost = nullptr;
+    Value** const judged = WritesForGpu(b) ? nullptr : &is_lost;
+    if (Value* value = InlineComplexFunction(b, opcode, in, type, judged)) {
+      return WithRuntimeFallback(b, opcode, in, value, type, is_lost);
     }
   }
   return CallByLane(b, opcode, in, type);

@@ -1,13 +1,14 @@
 // Kernels that multiply matrices of any types: dots in every form. A unit is some rows of a few
 // vectors of columns of one product. For a run of the dimension that is summed up, what it needs of
-// the right side is brought side by side and into the type of the sums; then each block of rows
-// sums up the run in registers, and adds that to its sums in memory.
+// the right side is brought side by side and into the type of the sums, unless the rows are few;
+// then each block of rows sums up the run in registers, and adds that to its sums in memory.
 #include <algorithm>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/products.h"
+#include "core/codegen/math/functions.h"
 #include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::codegen {
@@ -17,9 +18,21 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kRows = 4, kDotVectors = 4;  // of a block
-constexpr int64_t kDotRun = 256;               // products summed up before their sum joins others
+constexpr int64_t kDotRun = 256;  // products summed up before their sum joins others
 constexpr int64_t kUnitRows = 64;
+constexpr int64_t kFewRows = 3;  // for which the right side is read as it lies
+
+// The sums of a block stay in registers.
+struct BlockForm {
+  int64_t rows, vectors;
+};
+BlockForm BlockFormOf(const llvm::Module& module, const Products& products, int64_t rows) {
+  const auto parts = static_cast<int64_t>(products.parts());
+  // Without AVX-512 a vector is two registers, and there are half as many of them.
+  const bool is_wide = module.getModuleFlag(kHasAvx512) != nullptr;
+  if (rows < kFewRows) return {1, std::max<int64_t>(1, (is_wide ? 12 : 6) / parts)};
+  return is_wide ? BlockForm{4, 4 / parts} : BlockForm{6 / parts, 1};
+}
 
 // The dimensions of an operand by what they are to the product.
 struct Side {
@@ -43,8 +56,8 @@ class DotKernel {
         right_(SideOf(1)) {
     width_ = LanesAlong(kernel, std::min<int64_t>(products_.width(), right_.block_size));
     rows_ = std::min(kUnitRows, left_.block_size);
-    vectors_ = std::min(products_.parts() == 1 ? kDotVectors : kDotVectors / 2,
-                        (right_.block_size - 1) / width_ + 1);
+    block_ = BlockFormOf(module, products_, rows_);
+    vectors_ = std::min(block_.vectors, (right_.block_size - 1) / width_ + 1);
     function_.AllowRegisters(2 * kMaxRegisters - 1);
   }
 
@@ -67,7 +80,7 @@ class DotKernel {
     math_ = &math;
     emitter_ = &emitter;
     sums_ = Room(rows_);
-    packed_ = Room(std::min(kDotRun, DepthOfRuns()));
+    if (packs()) packed_ = Room(std::min(kDotRun, DepthOfRuns()));
     function_.ForUnits(units, grain,
                        [&](Value* number) { Unit(number, row_units, column_blocks); });
     function_.Finish();
@@ -79,6 +92,7 @@ class DotKernel {
   using Numbers = std::vector<LaneNumber>;  // by dimension of an operand; of a block, by its first
 
   Value* Int(int64_t value) { return function_.Int(value); }
+  bool packs() const { return rows_ >= kFewRows; }
 
   Side SideOf(size_t which) const {
     const hlo::DotDims dims = hlo::DotDimsOf(kernel_.module, dot_);
@@ -214,9 +228,11 @@ class DotKernel {
     function_.Loop(Int(0), Int(depth), kDotRun, [&](Value* from) {
       Builder& b = function_.builder();
       Value* length = function_.Smaller(Int(kDotRun), b.CreateSub(Int(depth), from));
-      Pack(from, length);
-      Value* whole = b.CreateMul(b.CreateUDiv(count, Int(kRows)), Int(kRows));
-      function_.Loop(Int(0), whole, kRows, [&](Value* row) { Block(row, kRows, from, length); });
+      if (packs()) Pack(from, length);
+      const int64_t rows = block_.rows;
+      Value* whole = b.CreateMul(b.CreateUDiv(count, Int(rows)), Int(rows));
+      function_.Loop(Int(0), whole, rows, [&](Value* row) { Block(row, rows, from, length); });
+      if (rows == 1) return;
       function_.Loop(whole, count, 1, [&](Value* row) { Block(row, 1, from, length); });
     });
   }
@@ -230,12 +246,13 @@ class DotKernel {
       Builder& b = function_.builder();
       emitter_->Forget();
       SetDepth(b.CreateAdd(from, i));
-      for (int64_t v = 0; v < vectors_; ++v) {
-        const LaneNumber lanes{columns_[static_cast<size_t>(v)], width_ == 1 ? 0 : 1, nullptr, 1};
-        Value* y = emitter_->Emit(right_.id, IndexOf(right_, right_at_, lanes));
-        Save(runs_.Right(b, y), packed_, i, v);
-      }
+      for (int64_t v = 0; v < vectors_; ++v) Save(RightAt(v), packed_, i, v);
     });
+  }
+  Products::Number RightAt(int64_t vector) {
+    const LaneNumber lanes{columns_[static_cast<size_t>(vector)], width_ == 1 ? 0 : 1, nullptr, 1};
+    return runs_.Right(function_.builder(),
+                       emitter_->Emit(right_.id, IndexOf(right_, right_at_, lanes)));
   }
 
   // Sums up a run for some rows of the unit.
@@ -256,7 +273,9 @@ class DotKernel {
           emitter_->Forget();
           SetDepth(b.CreateAdd(from, i));
           std::vector<Products::Number> y;
-          for (int64_t v = 0; v < vectors_; ++v) y.push_back(Load(runs_, packed_, i, v));
+          for (int64_t v = 0; v < vectors_; ++v) {
+            y.push_back(packs() ? Load(runs_, packed_, i, v) : RightAt(v));
+          }
           std::vector<Value*> next;
           sums = so_far;
           for (int64_t r = 0; r < rows; ++r) {
@@ -299,6 +318,7 @@ class DotKernel {
   KernelFunction function_;
   Side left_, right_;
   int width_ = 1;
+  BlockForm block_ = {1, 1};
   int64_t rows_ = 1, vectors_ = 1;  // of a unit, of a block
   IndexMath* math_ = nullptr;
   ElementEmitter* emitter_ = nullptr;

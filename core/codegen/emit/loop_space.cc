@@ -79,6 +79,13 @@ class BorderFinder {
 
   void Read(InstructionId id, const Labels& labels) {
     const auto sizes = Sizes(id);
+    // What is the same all along a row of the results (the starts of a gather's windows) is not
+    // read across the rows.
+    bool varies = false;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      varies |= sizes[d] != 1 && (labels[d] == Label{} || labels[d].high == count_ - 1);
+    }
+    if (!varies) return;
     for (size_t d = sizes.size(); d-- > 0;) {
       if (sizes[d] == 1) continue;
       if (ProductOf(sizes) < kLargeRead) return;

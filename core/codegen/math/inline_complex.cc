@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include "core/codegen/math/inline_functions.h"
 #include "core/codegen/math/expression.h"
@@ -204,21 +205,32 @@ Pair Log1p(Pair z) {
   return Choose((z.x == 0) & (z.y == 0), z, {LogNearOne(moved, z.x, z.y), Atan2(z.y, moved.x)});
 }
 
-Pair Expm1(Pair z) {
-  const Pair e = Exp(z);
-  const Expression sine = Sin(z.y * 0.5);
-  const Expression near = Of(Opcode::kExpm1, z.x) * Cos(z.y) - sine * sine * 2;
-  return {Select(IsFinite(z.y) & IsFinite(e.x), near, e.x - 1), e.y};
+// A function, and where more of it is lost than can be told: those numbers are somebody else's.
+struct Judged {
+  Pair value;
+  Expression is_lost;
+};
+// What of a difference cancels away: more than six bits of the part that is taken away.
+Expression Cancels(Expression difference, Expression part) {
+  return difference.Abs() * 64 < part.Abs();
 }
 
-Pair Logistic(Pair z) {
+Judged Expm1(Pair z) {
+  const Pair e = Exp(z);
+  const Expression sine = Sin(z.y * 0.5), turned = sine * sine * 2;
+  const Expression near = Of(Opcode::kExpm1, z.x) * Cos(z.y) - turned;
+  return {{Select(IsFinite(z.y) & IsFinite(e.x), near, e.x - 1), e.y}, Cancels(near, turned)};
+}
+
+Judged Logistic(Pair z) {
   const Expression sine = Sin(z.y * 0.5), cosine = Cos(z.y * 0.5), half = Sinh(z.x * 0.5);
-  const Expression size = half.Fma(half, cosine * cosine);
-  Pair out{(Of(Opcode::kExpm1, z.x) + cosine * cosine * 2) / (size * 4),
-           sine * cosine / (size * 2)};
+  const Expression size = half.Fma(half, cosine * cosine), turned = cosine * cosine * 2;
+  const Expression sum = Of(Opcode::kExpm1, z.x) + turned;
+  Pair out{sum / (size * 4), sine * cosine / (size * 2)};
   out = Choose(z.x > 100, {z.x.Number(1), sine * cosine * 2 * Exp(-z.x)}, out);
   const Expression small = Exp(z.x);
-  return Choose(z.x < -100, {Cos(z.y) * small, sine * cosine * 2 * small}, out);
+  return {Choose(z.x < -100, {Cos(z.y) * small, sine * cosine * 2 * small}, out),
+          Cancels(sum, turned)};
 }
 
 Pair Sign(Pair z) {
@@ -227,8 +239,16 @@ Pair Sign(Pair z) {
   return Choose(size == 0, Number(z, 0), {near.x / size, near.y / size});
 }
 
-Pair Power(Pair z, Pair w) {
-  const Pair usual = Exp(Product(w, Log(z)));
+// What w log z is off by is what the angle is off by, so a large one has no bits left; a part that
+// is next to nothing, as of whole powers of negative numbers, neither.
+Judged Power(Pair z, Pair w, bool is_single) {
+  const Pair log = Log(z), product = Product(w, log), usual = Exp(product);
+  const Expression terms =
+      (w.x * log.x).Abs() + (w.y * log.y).Abs() + (w.x * log.y).Abs() + (w.y * log.x).Abs();
+  const Expression nothing = Size(usual) * (is_single ? 0x1p-12 : 0x1p-20);
+  const Expression is_turned = (usual.x.Abs() < nothing) | (usual.y.Abs() < nothing);
+  const Expression is_long = !(terms < (is_single ? 600 : 32));
+  const Expression is_lost = is_long | (is_turned & !(product.y == 0));
   const Expression of_zero = Of(Opcode::kPower, z.x.Number(0), w.x);
   const Expression is_real = (z.y == 0) & (w.y == 0);
   Pair out = Choose(is_real & (z.x == 0), {of_zero, z.x.Number(0)}, usual);
@@ -236,7 +256,7 @@ Pair Power(Pair z, Pair w) {
   out = Choose(is_of_infinity & (w.x > 0), z, out);
   out = Choose(is_of_infinity & (w.x < 0), Number(z, 0), out);
   const Expression is_of_one = (z.x == 1) & (z.y == 0), is_to_zero = (w.x == 0) & (w.y == 0);
-  return Choose(is_of_one | is_to_zero, Number(z, 1), out);
+  return {Choose(is_of_one | is_to_zero, Number(z, 1), out), is_lost};
 }
 
 // ---- Circular and hyperbolic functions.
@@ -346,29 +366,34 @@ Pair Atan2(Pair y, Pair x) {
 }
 
 constexpr hlo::OpcodeTable<Pair (*)(Pair z)> kUnary = {
-    {Opcode::kAcos, Acos},         {Opcode::kAcosh, Acosh}, {Opcode::kAsin, Asin},
-    {Opcode::kAsinh, Asinh},       {Opcode::kAtan, Atan},   {Opcode::kAtanh, Atanh},
-    {Opcode::kCos, Cos},           {Opcode::kCosh, Cosh},   {Opcode::kExp, Exp},
-    {Opcode::kExpm1, Expm1},       {Opcode::kLog, Log},     {Opcode::kLog1p, Log1p},
-    {Opcode::kLogistic, Logistic}, {Opcode::kRsqrt, Rsqrt}, {Opcode::kSign, Sign},
-    {Opcode::kSin, Sin},           {Opcode::kSinh, Sinh},   {Opcode::kSqrt, Sqrt},
-    {Opcode::kTan, Tan},           {Opcode::kTanh, Tanh},
+    {Opcode::kAcos, Acos},   {Opcode::kAcosh, Acosh}, {Opcode::kAsin, Asin},
+    {Opcode::kAsinh, Asinh}, {Opcode::kAtan, Atan},   {Opcode::kAtanh, Atanh},
+    {Opcode::kCos, Cos},     {Opcode::kCosh, Cosh},   {Opcode::kExp, Exp},
+    {Opcode::kLog, Log},     {Opcode::kLog1p, Log1p}, {Opcode::kRsqrt, Rsqrt},
+    {Opcode::kSign, Sign},   {Opcode::kSin, Sin},     {Opcode::kSinh, Sinh},
+    {Opcode::kSqrt, Sqrt},   {Opcode::kTan, Tan},     {Opcode::kTanh, Tanh},
 };
-constexpr hlo::OpcodeTable<Pair (*)(Pair z, Pair w)> kBinary = {{Opcode::kAtan2, Atan2},
-                                                                {Opcode::kDivide, Quotient},
-                                                                {Opcode::kMultiply, Product},
-                                                                {Opcode::kPower, Power}};
+constexpr hlo::OpcodeTable<Pair (*)(Pair z, Pair w)> kBinary = {
+    {Opcode::kAtan2, Atan2}, {Opcode::kDivide, Quotient}, {Opcode::kMultiply, Product}};
+
+// Those that lose some of what they compute.
+std::optional<Judged> JudgedFunction(Opcode opcode, const std::vector<Pair>& in, bool is_single) {
+  if (opcode == Opcode::kExpm1) return Expm1(in[0]);
+  if (opcode == Opcode::kLogistic) return Logistic(in[0]);
+  if (opcode == Opcode::kPower) return Power(in[0], in[1], is_single);
+  return std::nullopt;
+}
 
 // Parts of infinite, huge or tiny numbers of doubles are not all right here; complex64 is computed
 // in doubles and has room.
-constexpr hlo::OpcodeSet kOpenFarOut = {Opcode::kAtan, Opcode::kAtan2, Opcode::kAtanh,
-                                        Opcode::kPower};
+constexpr hlo::OpcodeSet kOpenFarOut = {Opcode::kAtan, Opcode::kAtan2, Opcode::kAtanh};
 
 }  // namespace
 
 Value* InlineComplexFunction(Builder& b, Opcode opcode, std::span<Value* const> operands,
-                             ElementType type) {
+                             ElementType type, Value** is_lost) {
   if (type == ElementType::kC128 && kOpenFarOut.Has(opcode)) return nullptr;
+  if (type == ElementType::kC128 && opcode == Opcode::kPower && is_lost == nullptr) return nullptr;
   std::vector<Pair> in;
   for (Value* operand : operands) {
     const Parts parts =
@@ -379,6 +404,10 @@ Value* InlineComplexFunction(Builder& b, Opcode opcode, std::span<Value* const> 
     Value* whole = FromParts(b, {z.x.value(), z.y.value()}, ElementType::kC128);
     return Converted(b, whole, ElementType::kC128, type);
   };
+  if (const auto judged = JudgedFunction(opcode, in, type == ElementType::kC64)) {
+    if (is_lost != nullptr) *is_lost = judged->is_lost.value();
+    return out(judged->value);
+  }
   if (in.size() == 1) {
     const auto unary = kUnary[opcode];
     return unary == nullptr ? nullptr : out(unary(in[0]));

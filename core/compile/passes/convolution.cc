@@ -1,10 +1,11 @@
-// Convolution normalization: what libraries do not take is written with a pad, a reverse, groups of
-// features instead of groups of the batch, and f32 instead of narrower floats, of integers whose
-// sums it holds, and of bf16 where oneDNN would read past a window.
+// Convolution normalization: what libraries do not take is written with phases or a pad, a reverse,
+// groups of features instead of groups of the batch, and f32 instead of narrower floats, of
+// integers whose sums it holds, and of bf16 where oneDNN would read past a window.
 #include <algorithm>
 
 #include "core/compile/dot_form.h"
 #include "core/compile/kernel_rules.h"
+#include "core/compile/passes/convolution_phases.h"
 #include "core/compile/passes/edit.h"
 #include "core/hlo/dimension_numbers.h"
 
@@ -46,28 +47,36 @@ class Convolution {
   void Normalize() {
     if (GrowsTooLarge() || (hlo::IsInteger(edit_.shape(id_).element_type()) && !is_exact_)) return;
     const Shape result = edit_.shape(id_);
+    const ElementType type = IsWidened(result) ? kAccumulator : result.element_type();
     WidenOperands();
-    PadInput();
     ReverseKernel();
+    const Shape plain = Shape::Array(type, SizesOf(result));
+    if (batch_groups_ == 1) {
+      const InstructionId joined =
+          InPhases(edit_, {id_, left_, right_, dims_, window_, plain, feature_groups_});
+      if (joined.valid()) return ReplaceBy(joined, result);
+    }
+    PadInput();
     GroupFeatures();
     if (!is_changed_) return;
-    const ElementType type = IsWidened(result) ? kAccumulator : result.element_type();
     hlo::ModuleBuilder& builder = edit_.rewriter().builder();
-    const InstructionId plain =
-        edit_.Add(id_, "convolution", Opcode::kConvolution, Shape::Array(type, SizesOf(result)),
-                  {left_, right_},
-                  {builder.Make(AttributeKey::kWindow, window_),
-                   builder.Make(AttributeKey::kDimLabels, dims_),
-                   builder.MakeInt(AttributeKey::kFeatureGroupCount, feature_groups_),
-                   builder.MakeInt(AttributeKey::kBatchGroupCount, 1)});
-    edit_.Replace(id_,
-                  type == result.element_type()
-                      ? plain
-                      : edit_.Add(id_, "convert", Opcode::kConvert,
-                                  Shape::Array(result.element_type(), SizesOf(result)), {plain}));
+    ReplaceBy(edit_.Add(id_, "convolution", Opcode::kConvolution, plain, {left_, right_},
+                        {builder.Make(AttributeKey::kWindow, window_),
+                         builder.Make(AttributeKey::kDimLabels, dims_),
+                         builder.MakeInt(AttributeKey::kFeatureGroupCount, feature_groups_),
+                         builder.MakeInt(AttributeKey::kBatchGroupCount, 1)}),
+              result);
   }
 
  private:
+  void ReplaceBy(InstructionId made, const Shape& result) {
+    if (edit_.shape(made).element_type() != result.element_type()) {
+      made = edit_.Add(id_, "convert", Opcode::kConvert,
+                       Shape::Array(result.element_type(), SizesOf(result)), {made});
+    }
+    edit_.Replace(id_, made);
+  }
+
   bool IsWidened(const Shape& shape) const {
     const ElementType type = shape.element_type();
     if (hlo::IsInteger(type)) return is_exact_;
