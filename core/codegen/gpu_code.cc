@@ -2,8 +2,12 @@
 #include "core/codegen/gpu_code.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/LLVMContext.h>
 
 #include <algorithm>
@@ -73,6 +77,27 @@ std::string WhyNotWritten(const llvm::Module& code, const EmittedKernel& kernel)
   return {};
 }
 
+// How many grains there are, and how many threads a block has, is known once a kernel is written,
+// and the same in every launch.
+void FixNumbers(llvm::Function& function, const GpuKernel& kernel) {
+  llvm::IRBuilder<> b(function.getContext());
+  constexpr size_t kBehindGrains = 3;  // itself, each, pass
+  llvm::Argument* const grains = function.getArg(
+      static_cast<unsigned>(function.arg_size() - kBehindGrains));
+  grains->replaceAllUsesWith(b.getInt64(static_cast<uint64_t>(kernel.grains)));
+  if (kernel.block > 1 || function.getName() != kernel.name) return;
+  const int64_t threads = std::min(compile::kMaxGpuThreads, kernel.grains);
+  for (llvm::Instruction& each : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&each);
+    if (call == nullptr ||
+        call->getIntrinsicID() != llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x) {
+      continue;
+    }
+    call->replaceAllUsesWith(b.getInt32(static_cast<uint32_t>(threads)));
+    call->eraseFromParent();
+  }
+}
+
 void Emit(const hlo::Module& module, llvm::Module& code, Batch& batch) {
   for (size_t i = 0; i < batch.kernels.size(); ++i) {
     const InstructionId id = batch.kernels[i];
@@ -97,9 +122,11 @@ void Emit(const hlo::Module& module, llvm::Module& code, Batch& batch) {
     kernel.passes = emitted.passes.empty() ? std::vector<int64_t>{0} : emitted.passes;
     kernel.scratch_bytes = emitted.code.scratch_bytes;
     kernel.in_place = emitted.code.in_place;
-    if (batch.missing.back().empty()) continue;
+    const bool is_written = batch.missing.back().empty();
     for (const std::string& each : {name, name + kFinishSuffix}) {
-      if (llvm::Function* function = code.getFunction(each)) function->eraseFromParent();
+      llvm::Function* const function = code.getFunction(each);
+      if (function == nullptr) continue;
+      is_written ? FixNumbers(*function, kernel) : function->eraseFromParent();
     }
   }
   // What was called by none that stayed.

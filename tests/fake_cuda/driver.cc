@@ -8,51 +8,13 @@
 #include <span>
 #include <thread>
 
+#include "tests/fake_cuda/calls.h"
+#include "tests/fake_cuda/conditions.h"
 #include "tests/fake_cuda/queues.h"
 #include "tests/fake_cuda/state.h"
 
 namespace fake_cuda {
 namespace {
-
-thread_local CUctx_st* current = nullptr;
-
-// What every function does around its own. `needs_context`: as CUDA's does.
-template <typename Body>
-int Do(const char* name, bool needs_context, const char* kernel, const Body& body) {
-  State& state = State::Get();
-  const std::lock_guard lock(state.mutex);
-  FakeCudaCall call{name, 0, 0, ++state.correlation, Now(), kernel};
-  const uint32_t correlation = call.correlation;
-  const auto tell = [&] {
-    if (state.listener.call != nullptr) state.listener.call(state.listener.user, &call);
-  };
-  tell();
-  state.correlation = correlation;
-  if (const int64_t ms = state.faults.Property(fmt::format("{}_ms", name), 0); ms > 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-  }
-  int result = state.faults.Next(name);
-  if (result == 0 && current != nullptr) {
-    result = state.faults.Next(fmt::format("{}@{}", name, current->device));
-  }
-  if (result == 0 && !state.has_started && strcmp(name, "cuInit") != 0 &&
-      strcmp(name, "cuDriverGetVersion") != 0) {
-    result = kNotInitialized;
-  }
-  if (result == 0 && needs_context) result = current == nullptr ? kInvalidContext : current->lost;
-  const bool is_forgotten = state.faults.Property(fmt::format("forgets_{}", name), 0) != 0;
-  if (result == 0 && !is_forgotten) result = body(state);
-  if (LosesDevice(result) && current != nullptr) current->lost = result;
-  call.has_ended = 1;
-  call.result = result;
-  call.time_ns = Now();
-  tell();
-  return result;
-}
-template <typename Body>
-int Do(const char* name, const Body& body) {
-  return Do(name, true, nullptr, body);
-}
 
 // A stream that was handed out; null: there is none.
 CUstream_st* Known(State& state, CUstream_st* stream) {
@@ -86,13 +48,6 @@ int InUse(const char* function) {
 template <typename T>
 int GiveBack(std::map<const void*, std::unique_ptr<T>>& all, const void* handle) {
   return all.erase(handle) == 1 ? 0 : kInvalidHandle;
-}
-
-template <typename T>
-T* Keep(std::map<const void*, std::unique_ptr<T>>& all, std::unique_ptr<T> made) {
-  T* const handle = made.get();
-  all[handle] = std::move(made);
-  return handle;
 }
 
 // `wait` does what the host waits for. Null: not for a stream.
@@ -363,7 +318,8 @@ int cuModuleLoadDataEx(CUmod_st** module, const void* image, unsigned count, int
                        void** values) {
   return Do("cuModuleLoadDataEx", [&](State& state) {
     if (state.IsTooNew(static_cast<const char*>(image))) return 222;
-    auto parsed = hloscope::ptx::Module::Parse(static_cast<const char*>(image), "our.ptx");
+    auto parsed = hloscope::ptx::Module::Parse(
+        fake_cuda::WithConditions(static_cast<const char*>(image)), "our.ptx");
     if (!parsed.has_value()) {
       fake_cuda::Log(parsed.error().ToString(), count, options, values);
       return fake_cuda::kInvalidPtx;

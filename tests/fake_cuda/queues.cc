@@ -19,6 +19,7 @@ void FinishUpTo(State& state, const Queued& queued) {
 std::shared_ptr<Queued> Append(State& state, const std::vector<CUstream_st*>& streams, Work work,
                                const std::byte* host) {
   if (CUgraph_st* const graph = streams[0]->capture; graph != nullptr) {
+    streams[0]->capture_failed |= graph->is_open;
     const bool at_end = state.faults.Property("nodes_at_end", 0) != 0;
     graph->nodes.push_back({at_end ? 0 : state.NewNode(0), std::move(work)});
     return nullptr;

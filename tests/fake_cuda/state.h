@@ -38,9 +38,24 @@ struct GraphNode {
   uint64_t number;
   Work work;
 };
+namespace fake_cuda {
+// A word of a device's memory, which a loop in a graph goes by.
+struct Condition {
+  uint64_t address = 0;
+  int device = 0;
+  Condition() = default;
+  ~Condition();
+  Condition(const Condition&) = delete;
+  Condition& operator=(const Condition&) = delete;
+};
+}  // namespace fake_cuda
 struct CUgraph_st {
-  int device;
-  std::vector<GraphNode> nodes;
+  int device = 0;
+  std::vector<GraphNode> nodes = {};
+  std::vector<std::shared_ptr<fake_cuda::Condition>> conditions = {};
+  bool is_open = false;  // what is recorded next does not come behind the last node
+  void* last = nullptr;
+  CUgraph_st* self = nullptr;
 };
 struct CUgraphExec_st {
   int device;
@@ -110,6 +125,7 @@ struct State {
   std::map<const void*, std::unique_ptr<CUstream_st>> streams;
   std::map<const void*, std::unique_ptr<CUevent_st>> events;
   std::map<const void*, std::unique_ptr<CUgraph_st>> graphs;
+  std::map<const void*, std::weak_ptr<CUgraph_st>> turns;  // graphs of loops
   std::map<const void*, std::unique_ptr<CUgraphExec_st>> graph_execs;
   std::map<const void*, std::unique_ptr<CUlinkState_st>> links;
   FakeCudaListener listener{};

@@ -36,6 +36,9 @@ struct Fits<R (*)(Ours...), S (*)(Theirs...)>
 #define CUDA_FUNCTION(name, symbol, ...) \
   static_assert(Fits<decltype(Functions::name), decltype(&::symbol)>::value, #symbol);
 #include "core/backends/cuda/driver_functions.def"
+#if CUDA_VERSION >= 13000
+#include "core/backends/cuda/driver_newer_functions.def"
+#endif
 #undef CUDA_FUNCTION
 
 #define CUDA_ERROR(number, name, ...) static_assert(number == ::name);
@@ -65,6 +68,19 @@ static_assert(kPtxInput == CU_JIT_INPUT_PTX);
 static_assert(kNonBlockingStream == CU_STREAM_NON_BLOCKING);
 static_assert(kNoTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(kCaptureThread == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+#if CUDA_VERSION >= 13000
+static_assert(kSetCaptureDependencies == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
+static_assert(sizeof(NodeParameters) == sizeof(CUgraphNodeParams));
+static_assert(NodeParameters().type == CU_GRAPH_NODE_TYPE_CONDITIONAL);
+static_assert(NodeParameters().conditional.kind == CU_GRAPH_COND_TYPE_WHILE);
+static_assert(offsetof(NodeParameters, conditional) == offsetof(CUgraphNodeParams, conditional));
+static_assert(sizeof(NodeParameters::conditional) == sizeof(CUDA_CONDITIONAL_NODE_PARAMS));
+static_assert(offsetof(NodeParameters, conditional.graphs) ==
+              offsetof(CUgraphNodeParams, conditional.phGraph_out));
+static_assert(offsetof(NodeParameters, conditional.context) ==
+              offsetof(CUgraphNodeParams, conditional.ctx));
+static_assert(offsetof(NodeParameters, reserved_at_end) == offsetof(CUgraphNodeParams, reserved2));
+#endif
 
 #ifdef HLOSCOPE_HAS_LIBRARIES
 #define DEVICE_FUNCTION(library, name, symbol, ...) \

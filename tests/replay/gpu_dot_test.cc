@@ -9,6 +9,7 @@
 #include "core/hlo/float_types.h"
 #include "core/replay/inputs/inputs.h"
 #include "tests/replay/checked_runs.h"
+#include "tests/replay/model_times.h"
 
 namespace hloscope::replay {
 namespace {
@@ -349,26 +350,10 @@ TEST(GpuDot, DotsOfFewResultsAreAsMeant) {
   ExpectAsMeant(Dot("c64", "c64", "c64", 3, 5, 100, true, false), {1e-6});
 }
 
-// Microseconds of all launches by the model.
 double ModelTimeOf(const std::string& text) {
-  const auto platform = *MakePlatform("gpu-sim");
-  RunOptions options;
-  options.record.steps = 1000;
-  auto executable = platform->Load(hlo::Parsed(text), options);
   InputOptions how;
   how.seed = 7;
-  const auto made = MakeInputs(*hlo::Parsed(text), how);
-  Events events;
-  double sum = 0;
-  if (!executable.has_value() || !made.has_value() ||
-      !(*executable)->Run({&made->literals, 1}, options, events).has_value()) {
-    ADD_FAILURE() << text;
-  }
-  for (const TraceSteps* told : events.Of<TraceSteps>()) {
-    for (const TracedLaunch& launch : told->launches) sum += launch.model_us;
-  }
-  EXPECT_GT(sum, 0);
-  return sum;
+  return replay::ModelTimeOf(text, MakeInputs(*hlo::Parsed(text), how)->literals);
 }
 
 // Long sums of few results by a thread each took up to 107 us, 24 us and 5.9 us.

@@ -59,7 +59,7 @@ void LogCalls(Functions& functions) {
   log_file = std::fopen(path, "a");
   if (log_file == nullptr) return;
 #define CUDA_FUNCTION(name, function, ...)     \
-  {                                            \
+  if (functions.name != nullptr) {             \
     struct Function;                           \
     using One = Logged<Function, __VA_ARGS__>; \
     One::real = functions.name;                \
@@ -67,6 +67,7 @@ void LogCalls(Functions& functions) {
     functions.name = &One::Call;               \
   }
 #include "core/backends/cuda/driver_functions.def"
+#include "core/backends/cuda/driver_newer_functions.def"
 #undef CUDA_FUNCTION
 }
 

@@ -25,14 +25,35 @@ const DeviceCode& CodeOf(const compile::KernelCode& code) {
   return static_cast<const DeviceCode&>(*code.library);
 }
 
-// Nothing but kernels and copies, whatever the values are.
-bool IsStraight(const ModuleCode& code) {
-  return std::ranges::all_of(code.plan->sequences[0], [&](const PlannedStep& step) {
+// Whether a sequence is nothing but kernels, copies and loops of such, whatever the values are.
+bool CanBeGraph(const ModuleCode& code, compile::SequenceNumber sequence, int64_t& loops) {
+  return std::ranges::all_of(code.plan->sequences[sequence], [&](const PlannedStep& step) {
     if (step.kind == StepKind::kCopy) return true;
+    if (step.kind == StepKind::kWhile) {
+      // The condition stands before the loop and in each turn.
+      const auto [condition, body] = std::pair(step.sequences[0], step.sequences[1]);
+      ++loops;
+      return CanBeGraph(code, condition, loops) && CanBeGraph(code, condition, loops) &&
+             CanBeGraph(code, body, loops);
+    }
     if (step.kind != StepKind::kKernel && step.kind != StepKind::kLibraryCall) return false;
     const compile::KernelCode* const kernel = code.kernels[step.id.index];
     return kernel != nullptr && CodeOf(*kernel).can_be_recorded();
   });
+}
+
+template <typename T>
+Status StatusOf(const Result<T>& result) {
+  if (result.has_value()) return {};
+  return std::unexpected(result.error());
+}
+
+void AddTimes(PlanState::Counts& to, const PlanState::Counts& of, uint64_t turns) {
+  const auto times = static_cast<int64_t>(turns);
+  to.launches += times * of.launches;
+  to.code.kernels += times * of.code.kernels;
+  to.code.library_calls += times * of.code.library_calls;
+  for (const auto& [id, count] : of.code.chosen) to.code.chosen[id] += times * count;
 }
 
 // Counts a copy while it lives.
@@ -77,17 +98,32 @@ class DevicePlanRun : public PlanRun {
   }
 
   Result<bool> RunAll() override {
+    int64_t loops = 0;
     if (state_->runs == 0 || recorder_.needs_steps() || !state_->can_be_graph ||
-        !IsStraight(code_)) {
+        !CanBeGraph(code_, 0, loops)) {
       return RunSequence(0);
     }
-    if (!state_->graph) HLOSCOPE_TRY(MakeGraph());
+    // What a turn of a loop does is recorded turn by turn.
+    if (loops > 0 && (!driver_.has_conditional_nodes() || recorder_.is_recording())) {
+      return RunSequence(0);
+    }
+    if (!state_->graph) HLOSCOPE_TRY(MakeGraph(loops));
     if (!state_->graph) return RunSequence(0);
     HLOSCOPE_TRY(Charge(1));
     HLOSCOPE_TRY(driver_.Check(driver_->GraphLaunch(state_->graph.get(), state_->stream.get()),
                                "launching the graph of {}", plan_.module->name()));
-    counts_ = state_->graph_counts;
-    launches_ = state_->graph_launches;
+    PlanState::Counts counts = state_->graph_counts;
+    if (state_->loops.has_value()) {
+      HLOSCOPE_TRY(WaitForLoops());
+      HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<LoopNodes::Turns> turns,
+                                state_->loops->TurnsOf(*state_->transfers));
+      for (size_t i = 0; i < state_->loop_counts.size(); ++i) {
+        AddTimes(counts, state_->loop_counts[i].condition, turns[i].decided);
+        AddTimes(counts, state_->loop_counts[i].body, turns[i].begun);
+      }
+    }
+    counts_ = std::move(counts.code);
+    launches_ = counts.launches;
     return true;
   }
 
@@ -99,7 +135,7 @@ class DevicePlanRun : public PlanRun {
     addresses.push_back(state_->scratch);
     HLOSCOPE_TRY(Charge(1));
     const DeviceCode& launched = CodeOf(code);
-    HLOSCOPE_TRY(launched.Launch(state_->stream.get(), addresses));
+    HLOSCOPE_TRY(launched.Launch(stream(), addresses));
     // A library that refuses is no library call from then on.
     counts_.Add(code);
     if (code_.choices != nullptr) ++counts_.chosen[step.id];
@@ -110,10 +146,10 @@ class DevicePlanRun : public PlanRun {
   Status Copy(BufferNumber to, BufferNumber from) override {
     const int64_t bytes = plan_.buffers[to].bytes;
     if (bytes == 0) return {};
-    const DeviceScope scope(recorder_, InstructionOf(to), state_->stream.get(),
+    const DeviceScope scope(recorder_, InstructionOf(to), stream(),
                             [&] { return CopyActivity("copy device to device", bytes); });
     return driver_.Check(driver_->CopyOnDevice(state_->addresses[to], state_->addresses[from],
-                                               static_cast<size_t>(bytes), state_->stream.get()),
+                                               static_cast<size_t>(bytes), stream()),
                          "copying {} bytes on the device", bytes);
   }
 
@@ -279,10 +315,31 @@ class DevicePlanRun : public PlanRun {
                          "waiting for the kernels of {}", plan_.module->name());
   }
 
+  // What launches and copies are put on.
+  StreamHandle stream() const {
+    return recording_ != nullptr ? recording_ : state_->stream.get();
+  }
+
+  // A loop that never ends would keep the host waiting: the deadline ends the process with it.
+  Status WaitForLoops() {
+    while (true) {
+      const Answer answer = driver_->StreamQuery(state_->stream.get());
+      if (answer != kNotReady) {
+        return driver_.Check(answer, "waiting for the loops of {}", plan_.module->name());
+      }
+      if (Status status = machine_.run().Look(); !status.has_value()) {
+        MarkDeviceLost();
+        static_cast<void>(state_.release());  // giving it back would wait, too
+        return status;
+      }
+      std::this_thread::sleep_for(kBetweenLooks);
+    }
+  }
+
   // Of all launches and copies of the plan, on the addresses that they always have. None is made
   // where that is refused: launches one by one do the same.
-  Status MakeGraph() {
-    const Status made = TryGraph();
+  Status MakeGraph(int64_t loops) {
+    const Status made = TryGraph(loops);
     if (made.has_value() || IsDeviceLost()) return made;
     HLOSCOPE_TRY(machine_.run().Look());
     state_->can_be_graph = false;
@@ -291,22 +348,27 @@ class DevicePlanRun : public PlanRun {
     return {};
   }
 
-  Status TryGraph() {
+  Status TryGraph(int64_t loops) {
     StreamHandle const stream = state_->stream.get();
+    if (loops > 0) {
+      HLOSCOPE_ASSIGN_OR_RETURN(state_->loops, LoopNodes::Make(plans_.device(), loops));
+      state_->loop_counts.clear();
+    }
     HLOSCOPE_TRY(driver_.Check(driver_->StreamBeginCapture(stream, kCaptureThread),
                                "recording the launches of {}", plan_.module->name()));
-    const CodeCounts before = counts_;
-    counts_ = {};
-    launches_ = 0;
     recorder_.BeginCapture();
-    const Result<bool> recorded = RunSequence(0);
+    Status recorded;
+    if (loops > 0) recorded = state_->loops->Reset(stream);
+    if (recorded.has_value()) {
+      const Result<PlanState::Counts> counts = RecordOn(stream, 0);
+      recorded = StatusOf(counts);
+      if (counts.has_value()) state_->graph_counts = *counts;
+    }
     GraphHandle handle = nullptr;
     const Answer ended = driver_->StreamEndCapture(stream, &handle);
     recorder_.EndCapture();
     const Graph graph(plans_.device(), handle);
-    state_->graph_counts = std::exchange(counts_, before);
-    state_->graph_launches = std::exchange(launches_, 0);
-    if (!recorded.has_value()) return std::unexpected(recorded.error());
+    HLOSCOPE_TRY(std::move(recorded));
     HLOSCOPE_TRY(driver_.Check(ended, "recording the launches of {}", plan_.module->name()));
     GraphExecHandle exec = nullptr;
     HLOSCOPE_TRY(driver_.Check(driver_->GraphInstantiate(&exec, graph.get(), 0),
@@ -315,11 +377,44 @@ class DevicePlanRun : public PlanRun {
     return {};
   }
 
+  // Puts the steps of a sequence on a stream that records. Returns what of them runs once.
+  Result<PlanState::Counts> RecordOn(StreamHandle stream, compile::SequenceNumber sequence) {
+    StreamHandle const outer = std::exchange(recording_, stream);
+    PlanState::Counts counts = {std::exchange(counts_, {}), std::exchange(launches_, 0)};
+    Status recorded;
+    for (const PlannedStep& step : plan_.sequences[sequence]) {
+      if (recorded.has_value()) recorded = Record(step);
+    }
+    recording_ = outer;
+    std::swap(counts.code, counts_);
+    std::swap(counts.launches, launches_);
+    HLOSCOPE_TRY(std::move(recorded));
+    return counts;
+  }
+
+  Status Record(const PlannedStep& step) {
+    if (step.kind == StepKind::kCopy) return Copy(step.results[0], step.operands[0]);
+    if (step.kind != StepKind::kWhile) return RunKernel(step);
+    const size_t number = state_->loop_counts.size();
+    state_->loop_counts.emplace_back();
+    HLOSCOPE_ASSIGN_OR_RETURN(const PlanState::Counts of_condition,
+                              RecordOn(stream(), step.sequences[0]));
+    PlanState::Counts of_turn;
+    HLOSCOPE_TRY(state_->loops->Add(
+        stream(), number, state_->addresses[step.operands[0]], [&](StreamHandle inner) -> Status {
+          HLOSCOPE_ASSIGN_OR_RETURN(of_turn, RecordOn(inner, step.sequences[1]));
+          return StatusOf(RecordOn(inner, step.sequences[0]));
+        }));
+    state_->loop_counts[number] = {of_condition, of_turn};
+    return {};
+  }
+
   const DevicePlans& plans_;
   const Driver& driver_;
   DeviceRecorder& recorder_;
   std::unique_ptr<PlanState> state_;
   hlo::InstructionId handed_over_;  // that is being handed over
+  StreamHandle recording_ = nullptr;  // for a graph; null: nothing is recorded
   mutable Collectives::Pending pending_;
   int64_t launches_ = 0;
   CodeCounts::Moved moved_;  // since the hand-over at hand began

@@ -1,6 +1,6 @@
 // DevicePlans: plans run on a device: one block of its memory for all buffers, launches on one
-// stream, as one CUDA graph from the second run on where the plan has no loops, branches or
-// hand-overs.
+// stream, as one CUDA graph from the second run on where the plan has no branches or hand-overs,
+// nor loops where the driver has no conditional nodes.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@
 #include "core/backends/cuda/collectives.h"
 #include "core/backends/cuda/device_recorder.h"
 #include "core/backends/cuda/handles.h"
+#include "core/backends/cuda/loop_nodes.h"
 #include "core/backends/cuda/transfers.h"
 
 namespace hloscope::replay::cuda {
@@ -27,9 +28,18 @@ struct PlanState {
   std::vector<runtime::Value> values;  // by buffer: what was uploaded and is never written there
   int64_t runs = 0;
   bool can_be_graph = true;
+  std::optional<LoopNodes> loops;  // of the graph; none where it has none
   GraphExec graph;
-  CodeCounts graph_counts;
-  int64_t graph_launches = 0;
+  // Of what runs once in a launch of the graph; of a turn of each loop in it.
+  struct Counts {
+    CodeCounts code;
+    int64_t launches = 0;
+  };
+  struct LoopCounts {
+    Counts condition, body;
+  };
+  Counts graph_counts;
+  std::vector<LoopCounts> loop_counts;
 };
 
 // Of one GPU and the code on it.

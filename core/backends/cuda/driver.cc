@@ -75,6 +75,10 @@ Status Driver::Load() {
 #include "core/backends/cuda/driver_functions.def"
 #undef CUDA_FUNCTION
   if (missing.empty()) {
+#define CUDA_FUNCTION(name, symbol, ...) find(functions_.name, #symbol);
+#include "core/backends/cuda/driver_newer_functions.def"
+#undef CUDA_FUNCTION
+    has_newer_ = missing.empty();
     LogCalls(functions_);
     return {};
   }

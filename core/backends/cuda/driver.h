@@ -32,6 +32,8 @@ class Driver {
 
   const Functions* operator->() const { return &functions_; }
   int version() const { return version_; }
+  // Whether a graph may hold loops.
+  bool has_conditional_nodes() const { return has_newer_ && version_ >= kConditionalNodesVersion; }
   // How many it shows now; at least one.
   int devices() const;
 
@@ -50,6 +52,7 @@ class Driver {
 
   Functions functions_;
   int version_ = 0;
+  bool has_newer_ = false;
 };
 
 // "12.4" of 12040.

@@ -18,6 +18,7 @@ using StreamHandle = struct CUstream_st*;
 using EventHandle = struct CUevent_st*;
 using GraphHandle = struct CUgraph_st*;
 using GraphExecHandle = struct CUgraphExec_st*;
+using NodeHandle = struct CUgraphNode_st*;
 using LinkHandle = struct CUlinkState_st*;
 
 inline constexpr Answer kSuccess = 0;
@@ -50,8 +51,25 @@ struct RowsCopy {
 // CU_DEVICE_ATTRIBUTE_MAX_PITCH of every device so far.
 inline constexpr int64_t kMaxPitch = 0x7fffffff;
 
+// CUgraphNodeParams of a conditional node.
+struct NodeParameters {
+  int type = 13;  // CU_GRAPH_NODE_TYPE_CONDITIONAL
+  int reserved[3] = {};
+  struct {
+    uint64_t condition = 0;
+    int kind = 1;       // CU_GRAPH_COND_TYPE_WHILE
+    unsigned size = 1;  // graphs
+    GraphHandle* graphs = nullptr;
+    ContextHandle context = nullptr;
+  } conditional;
+  uint64_t padding[25] = {};
+  uint64_t reserved_at_end = 0;
+};
+inline constexpr unsigned kSetCaptureDependencies = 1;  // CU_STREAM_SET_CAPTURE_DEPENDENCIES
+
 // Versions are 1000 · major + 10 · minor.
 inline constexpr int kMinVersion = 12000;
+inline constexpr int kConditionalNodesVersion = 12040;
 // Compute capability × 10 that our code is written for at least.
 inline constexpr int kMinCapability = 80;
 
@@ -59,6 +77,7 @@ inline constexpr int kMinCapability = 80;
 struct Functions {
 #define CUDA_FUNCTION(name, symbol, ...) Answer (*name)(__VA_ARGS__) = nullptr;
 #include "core/backends/cuda/driver_functions.def"
+#include "core/backends/cuda/driver_newer_functions.def"  // null where the driver has them not
 #undef CUDA_FUNCTION
 };
 

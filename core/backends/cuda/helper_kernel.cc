@@ -230,6 +230,39 @@ constexpr struct {
                      {"maximum", "max.", nullptr},
                      {"minimum", "min.", nullptr}};
 
+constexpr const char* kDecide =
+    R"(.extern .func cudaGraphSetConditional(.param .b64 condition, .param .b32 value);
+
+.visible .entry decide(.param .u64 condition, .param .u64 decision, .param .u64 turns)
+{
+  .reg .pred %p<2>;
+  .reg .b16 %h<2>;
+  .reg .b32 %r<2>;
+  .reg .b64 %l<7>;
+  .param .b64 set_condition;
+  .param .b32 set_value;
+  ld.param.u64 %l1, [condition];
+  ld.param.u64 %l2, [decision];
+  cvta.to.global.u64 %l2, %l2;
+  ld.param.u64 %l3, [turns];
+  cvta.to.global.u64 %l3, %l3;
+  ld.global.u8 %h1, [%l2];
+  setp.ne.u16 %p1, %h1, 0;
+  selp.b32 %r1, 1, 0, %p1;
+  ld.global.u64 %l4, [%l3];
+  add.s64 %l4, %l4, 1;
+  st.global.u64 [%l3], %l4;
+  cvt.u64.u32 %l5, %r1;
+  ld.global.u64 %l6, [%l3+8];
+  add.s64 %l6, %l6, %l5;
+  st.global.u64 [%l3+8], %l6;
+  st.param.b64 [set_condition], %l1;
+  st.param.b32 [set_value], %r1;
+  call.uni cudaGraphSetConditional, (set_condition, set_value);
+  ret;
+}
+)";
+
 const AccumulatedType& AccumulatedRow(int type) {
   return *std::ranges::find(kAccumulated, type, &AccumulatedType::type);
 }
@@ -271,6 +304,8 @@ std::string ReorderCode(int64_t bytes) {
                  {"@SHIFT@", std::to_string(std::countr_zero(static_cast<uint64_t>(bytes)))}});
 }
 
+std::string DecideCode() { return kDecide; }
+
 std::string AccumulateEntry(int type, int reduction) {
   return fmt::format("accumulate_{}_{}", kAccumulating[reduction].name, AccumulatedRow(type).name);
 }
@@ -311,8 +346,9 @@ Result<HelperKernel> HelperKernel::Load(const std::shared_ptr<const Device>& dev
 Status HelperKernel::Launch(StreamHandle stream, uint64_t threads,
                             std::span<void* const> parameters) const {
   const auto blocks = static_cast<unsigned>((threads - 1) / kThreads + 1);
+  const unsigned block = threads == 1 ? 1 : kThreads;
   const Driver& driver = device_->driver();
-  return driver.Check(driver->LaunchKernel(function_, blocks, 1, 1, kThreads, 1, 1, 0, stream,
+  return driver.Check(driver->LaunchKernel(function_, blocks, 1, 1, block, 1, 1, 0, stream,
                                            const_cast<void**>(parameters.data()), nullptr),
                       "launching {}", entry_);
 }

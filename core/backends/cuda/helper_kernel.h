@@ -27,6 +27,10 @@ std::string ReorderCode(int64_t bytes);
 std::string AccumulateCode(int type, int reduction);
 std::string AccumulateEntry(int type, int reduction);
 
+// Entry "decide", of (condition, decision, turns), one thread: the condition of a graph's node is
+// whether the byte `decision` is not 0; turns[0] counts decisions, turns[1] those.
+std::string DecideCode();
+
 class HelperKernel {
  public:
   // `lined`: where its lines are to be known; null: nowhere.

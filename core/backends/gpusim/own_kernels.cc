@@ -123,10 +123,16 @@ class LaunchedKernel : public compile::LibraryCall {
       checks.Allocated(memory);
       if (arrays_[i].is_written) checks.Written(memory);
     }
+    std::vector<std::vector<std::byte>> in_order;
+    if (checks.shuffles() && launches_.size() > 1) {
+      HLOSCOPE_ASSIGN_OR_RETURN(in_order, RunInOrder(request));
+    }
     Status status;
     for (size_t i = 0; status.has_value() && i < launches_.size(); ++i) {
       status = Launch(request, launches_[i], checks);
     }
+    request.entry = kernel_.name;
+    if (status.has_value()) checks.KeepDifference(LaunchedHere(), request, in_order);
     for (size_t i = 0; status.has_value() && i < results_; ++i) {
       checks.CheckResult(instruction_, i, request.arguments[inputs + i].memory);
     }
@@ -145,13 +151,46 @@ class LaunchedKernel : public compile::LibraryCall {
     return static_cast<size_t>(shape.ByteSize().value_or(0));
   }
 
-  Status Launch(ptx::LaunchRequest request, const GpuLaunch& launch, RunChecks& checks) const {
+  // Scratch memory is no result: it may hold what has no order.
+  LaunchedFor LaunchedHere() const {
+    return {instruction_,
+            [&](size_t i) { return i < arrays_.size() ? arrays_[i].name : "a number"; },
+            arrays_.size() - 1};
+  }
+
+  static ptx::LaunchRequest RequestOf(ptx::LaunchRequest request, const GpuLaunch& launch) {
     request.entry = launch.entry;
     request.grid = launch.grid;
     request.block = launch.block;
     for (const int64_t number : launch.numbers) request.arguments.push_back(Number(number));
-    const LaunchedFor launched{
-        instruction_, [&](size_t i) { return i < arrays_.size() ? arrays_[i].name : "a number"; }};
+    return request;
+  }
+
+  // What operands and results hold behind all launches in order. They hold what they held, then.
+  Result<std::vector<std::vector<std::byte>>> RunInOrder(const ptx::LaunchRequest& request) const {
+    std::vector<std::vector<std::byte>> before, after;
+    for (const ptx::Argument& each : request.arguments) {
+      before.emplace_back(each.memory.begin(), each.memory.end());
+    }
+    for (const GpuLaunch& launch : launches_) {
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          const ptx::LaunchResult result,
+          ptx::Launch(code_, RequestOf(request, launch), run_.HowToLaunch()));
+      if (result.fault) return InternalError("our own code for a GPU: " + result.fault->ToString());
+    }
+    for (size_t i = 0; i < before.size(); ++i) {
+      const std::span<std::byte> memory = request.arguments[i].memory;
+      if (i + 1 < before.size()) after.emplace_back(memory.begin(), memory.end());
+      // What is only read may be memory that nobody can write to.
+      if (!std::ranges::equal(before[i], memory)) std::ranges::copy(before[i], memory.begin());
+    }
+    return after;
+  }
+
+  Status Launch(const ptx::LaunchRequest& arrays, const GpuLaunch& launch,
+                RunChecks& checks) const {
+    const ptx::LaunchRequest request = RequestOf(arrays, launch);
+    const LaunchedFor launched = LaunchedHere();
     HLOSCOPE_ASSIGN_OR_RETURN(const ptx::LaunchResult result,
                               checks.Launch(launched, code_, request, run_.HowToLaunch()));
     if (result.fault) return InternalError("our own code for a GPU: " + result.fault->ToString());

@@ -119,7 +119,7 @@ Result<ptx::LaunchResult> RunChecks::Launch(const LaunchedFor& launched, const p
 
 void RunChecks::KeepDifference(const LaunchedFor& launched, const ptx::LaunchRequest& request,
                                const std::vector<Bytes>& in_order) {
-  for (size_t i = 0; i < in_order.size(); ++i) {
+  for (size_t i = 0; i < std::min(in_order.size(), launched.results); ++i) {
     const std::span<std::byte> memory = request.arguments[i].memory;
     const auto differs = std::ranges::mismatch(in_order[i], memory);
     if (differs.in1 == in_order[i].end()) continue;

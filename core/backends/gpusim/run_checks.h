@@ -21,6 +21,7 @@ namespace hloscope::replay {
 struct LaunchedFor {
   std::string instruction;
   std::function<std::string(size_t)> name_of;
+  size_t results = SIZE_MAX;  // arguments behind so many are no results, and may depend on the order
 };
 
 class RunChecks {
@@ -40,6 +41,11 @@ class RunChecks {
   // depend on the order.
   Result<ptx::LaunchResult> Launch(const LaunchedFor& launched, const ptx::Module& module,
                                    const ptx::LaunchRequest& request, ptx::LaunchOptions options);
+  bool shuffles() const { return shuffle_.has_value(); }
+  // Keeps where the arguments' memory is not what `in_order` says, by argument.
+  using Bytes = std::vector<std::byte>;
+  void KeepDifference(const LaunchedFor& launched, const ptx::LaunchRequest& request,
+                      const std::vector<Bytes>& in_order);
   // Result `number` of the run is in `memory`; what of it nobody wrote is a finding.
   void CheckResult(const std::string& instruction, size_t number,
                    std::span<const std::byte> memory);
@@ -52,10 +58,7 @@ class RunChecks {
   void Add(const RunChecks& other);
 
  private:
-  using Bytes = std::vector<std::byte>;
   void Keep(RunFinding finding);
-  void KeepDifference(const LaunchedFor& launched, const ptx::LaunchRequest& request,
-                      const std::vector<Bytes>& in_order);
 
   bool races_, uninitialised_;
   std::optional<uint64_t> shuffle_;

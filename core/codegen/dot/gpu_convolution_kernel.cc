@@ -1,6 +1,6 @@
 // Convolutions on a GPU as products of matrices: rows are places of the result, columns its
 // features, the depth are the window's places and the input's features. A place outside the input
-// is a zero, or left out.
+// is left out.
 #include <optional>
 
 #include "core/codegen/dot/gpu_lanes.h"
@@ -61,6 +61,8 @@ class GpuConvolution {
     b_ = &sums.function().builder();
     const bool are_features_last = dims_.input_feature + 1 == static_cast<int64_t>(input_.size());
     what_.left.is_depth_fast = are_features_last;
+    what_.left.has_gaps = false;
+    for (size_t s = 0; s < window_.size(); ++s) what_.left.has_gaps |= HasGaps(s);
     what_.left.place = [&](Value* turn, Value* row, Value* k) { return InputAt(turn, row, k); };
     what_.right.is_depth_fast =
         dims_.kernel_output_feature + 1 != static_cast<int64_t>(weights_.size());
@@ -116,6 +118,17 @@ class GpuConvolution {
     return {taps, feature};
   }
 
+  // Whether places along a dimension of the window may lie outside the input, or between its
+  // elements.
+  bool HasGaps(size_t s) const {
+    const hlo::WindowDimension& w = window_[s];
+    const int64_t last = (out_[At(dims_.output_spatial[s])] - 1) * w.stride +
+                         (weights_[At(dims_.kernel_spatial[s])] - 1) * w.window_dilation -
+                         w.padding_low;
+    return w.padding_low > 0 || w.base_dilation > 1 ||
+           last >= input_[At(dims_.input_spatial[s])];
+  }
+
   TiledProducts::Place WeightAt(Value* turn, Value* column, Value* k) {
     const auto [taps, feature] = DepthOf(k);
     std::vector<Value*> at(weights_.size());
@@ -136,7 +149,7 @@ class GpuConvolution {
         b_->CreateMul(feature_group, Int(weights_[At(dims_.kernel_input_feature)])), feature);
     at[At(dims_.input_batch)] = b_->CreateAdd(
         b_->CreateMul(batch_group, Int(batch / batch_groups_)), place[At(dims_.output_batch)]);
-    Value* is_there = b_->getTrue();
+    Value* is_there = nullptr;
     for (size_t s = 0; s < window_.size(); ++s) {
       const hlo::WindowDimension& w = window_[s];
       const int64_t size = input_[At(dims_.input_spatial[s])];
@@ -147,14 +160,16 @@ class GpuConvolution {
       Value* number = b_->CreateAdd(
           b_->CreateMul(place[At(dims_.output_spatial[s])], Int(w.stride)),
           b_->CreateAdd(b_->CreateMul(tap, Int(w.window_dilation)), Int(-w.padding_low)));
-      Value* is_inside = b_->CreateICmpULT(number, Int((size - 1) * w.base_dilation + 1));
-      number = b_->CreateSelect(is_inside, number, Int(0));
-      if (w.base_dilation > 1) {
-        Value* hole = b_->CreateURem(number, Int(w.base_dilation));
-        is_inside = b_->CreateAnd(is_inside, b_->CreateICmpEQ(hole, Int(0)));
-        number = b_->CreateUDiv(number, Int(w.base_dilation));
+      if (HasGaps(s)) {
+        Value* is_inside = b_->CreateICmpULT(number, Int((size - 1) * w.base_dilation + 1));
+        number = b_->CreateSelect(is_inside, number, Int(0));
+        if (w.base_dilation > 1) {
+          Value* hole = b_->CreateURem(number, Int(w.base_dilation));
+          is_inside = b_->CreateAnd(is_inside, b_->CreateICmpEQ(hole, Int(0)));
+          number = b_->CreateUDiv(number, Int(w.base_dilation));
+        }
+        is_there = is_there == nullptr ? is_inside : b_->CreateAnd(is_there, is_inside);
       }
-      is_there = b_->CreateAnd(is_there, is_inside);
       at[At(dims_.input_spatial[s])] = number;
     }
     return {Offset(at, input_), is_there};

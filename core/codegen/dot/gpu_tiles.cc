@@ -106,6 +106,12 @@ void GpuTiles::Sum() {
   down_ = b_.CreateMul(b_.CreateUDiv(function_.thread(), Int(kTileSide)), Int(rows_));
   MakeRooms(left);
   MakeRooms(right);
+  if (what_->left.has_gaps && left.types[0]->isFloatingPointTy()) {
+    non_finite_room_ = block_.Shared(b_.getInt32Ty(), 1);
+    block_.When(b_.CreateICmpEQ(function_.thread(), Int(0)),
+                [&] { block_.Save(b_.getInt32(0), non_finite_room_, Int(0)); });
+    block_.Barrier();
+  }
   std::vector<Value*> sums;
   for (int64_t i = 0; i < rows_ * columns_; ++i) {
     const auto zero = products_.Zero(b_, 1);
@@ -118,11 +124,17 @@ void GpuTiles::Sum() {
   }
   Write(
       function_.Loop(from, to, kTileDepth, sums, [&](Value* at, const std::vector<Value*>& so_far) {
+        has_non_finite_ = b_.getFalse();
         Bring(left, at);
         Bring(right, at);
+        if (non_finite_room_ != nullptr) {
+          block_.When(has_non_finite_, [&] {
+            b_.CreateAtomicRMW(llvm::AtomicRMWInst::Or, non_finite_room_, b_.getInt32(1), {},
+                               llvm::AtomicOrdering::Monotonic);
+          });
+        }
         block_.Barrier();
-        std::vector<Value*> next = so_far;
-        for (int64_t k = 0; k < kTileDepth; ++k) AddProducts(left, right, k, next);
+        std::vector<Value*> next = AllProducts(left, right, so_far);
         block_.Barrier();
         return next;
       }));
@@ -179,19 +191,36 @@ void GpuTiles::Bring(const Tile& tile, Value* from) {
   }
 }
 
+// What is not there is a zero, which adds nothing but where it meets an infinity or a NaN. So that
+// it can be left out there it is -0, and a number that is -0 becomes 0.
 void GpuTiles::Save(const Tile& tile, Value* x, Value* is_there, Value* place) {
-  const auto parts = tile.is_left ? products_.Left(b_, x) : products_.Right(b_, x);
+  auto parts = tile.is_left ? products_.Left(b_, x) : products_.Right(b_, x);
+  const bool has_gaps = tile.is_left && non_finite_room_ != nullptr;
   for (size_t part = 0; part < parts.size(); ++part) {
-    Value* zero = llvm::Constant::getNullValue(tile.types[part]);
-    block_.Save(is_there == nullptr ? parts[part] : b_.CreateSelect(is_there, parts[part], zero),
+    llvm::Type* type = tile.types[part];
+    Value* none = llvm::Constant::getNullValue(type);
+    if (has_gaps) {
+      parts[part] = b_.CreateFAdd(parts[part], none);
+      none = llvm::ConstantFP::getNegativeZero(type);
+    }
+    block_.Save(is_there == nullptr ? parts[part] : b_.CreateSelect(is_there, parts[part], none),
                 tile.rooms[part], place);
+  }
+  if (!tile.is_left && non_finite_room_ != nullptr) Note(parts);
+}
+
+void GpuTiles::Note(const Products::Number& number) {
+  for (Value* part : number) {
+    Value* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, part);
+    Value* is_odd = b_.CreateFCmpUEQ(size, llvm::ConstantFP::getInfinity(part->getType()));
+    has_non_finite_ = b_.CreateOr(has_non_finite_, is_odd);
   }
 }
 
 // A thread's lines, which lie side by side.
-std::vector<Products::Number> GpuTiles::Take(const Tile& tile, int64_t k, Value* line) {
+std::vector<Products::Number> GpuTiles::Take(const Tile& tile, Value* k, Value* line) {
   std::vector<Products::Number> numbers(static_cast<size_t>(tile.each));
-  Value* at = b_.CreateAdd(line, Int(k * tile.pitch()));
+  Value* at = b_.CreateAdd(line, b_.CreateMul(k, Int(tile.pitch())));
   for (size_t part = 0; part < tile.rooms.size(); ++part) {
     llvm::Type* type = tile.types[part];
     Value* address = b_.CreateGEP(type, tile.rooms[part], at);
@@ -210,16 +239,47 @@ std::vector<Products::Number> GpuTiles::Take(const Tile& tile, int64_t k, Value*
   return numbers;
 }
 
-void GpuTiles::AddProducts(const Tile& left, const Tile& right, int64_t k,
-                           std::vector<Value*>& sums) {
+void GpuTiles::AddProducts(const Tile& left, const Tile& right, Value* k, std::vector<Value*>& sums,
+                           bool leave_out_gaps) {
   const auto parts = static_cast<ptrdiff_t>(products_.parts());
   const std::vector<Products::Number> x = Take(left, k, down_), y = Take(right, k, across_);
   auto at = sums.begin();
   for (const Products::Number& row : x) {
+    Value* is_gap = nullptr;
+    if (leave_out_gaps) {
+      auto* const bits =
+          b_.getIntNTy(static_cast<unsigned>(row[0]->getType()->getPrimitiveSizeInBits()));
+      Value* gap = llvm::ConstantFP::getNegativeZero(row[0]->getType());
+      is_gap = b_.CreateICmpEQ(b_.CreateBitCast(row[0], bits), b_.CreateBitCast(gap, bits));
+    }
     for (const Products::Number& column : y) {
-      at = std::ranges::copy(products_.Add(b_, {at, at + parts}, row, column), at).out;
+      const Products::Number before(at, at + parts);
+      Products::Number sum = products_.Add(b_, before, row, column);
+      for (size_t part = 0; is_gap != nullptr && part < sum.size(); ++part) {
+        sum[part] = b_.CreateSelect(is_gap, before[part], sum[part]);
+      }
+      at = std::ranges::copy(sum, at).out;
     }
   }
+}
+
+// Of a tile's depth. Once a number was not finite, gaps are looked for.
+std::vector<Value*> GpuTiles::AllProducts(const Tile& left, const Tile& right,
+                                          std::vector<Value*> sums) {
+  const auto all = [&](std::vector<Value*> so_far) {
+    for (int64_t k = 0; k < kTileDepth; ++k) AddProducts(left, right, Int(k), so_far, false);
+    return so_far;
+  };
+  if (non_finite_room_ == nullptr) return all(std::move(sums));
+  Value* is_odd =
+      b_.CreateICmpNE(block_.Load(b_.getInt32Ty(), non_finite_room_, Int(0)), b_.getInt32(0));
+  sums = function_.Loop(Int(0), b_.CreateSelect(is_odd, Int(0), Int(1)), 1, std::move(sums),
+                        [&](Value*, std::vector<Value*> so_far) { return all(std::move(so_far)); });
+  return function_.Loop(Int(0), b_.CreateSelect(is_odd, Int(kTileDepth), Int(0)), 1,
+                        std::move(sums), [&](Value* k, std::vector<Value*> so_far) {
+                          AddProducts(left, right, k, so_far, true);
+                          return so_far;
+                        });
 }
 
 void GpuTiles::Write(const std::vector<Value*>& sums) {

@@ -17,7 +17,8 @@ inline constexpr int64_t kMaxAtOnceOfTile = 4;  // elements that a thread brings
 struct TiledProducts {
   int64_t turns = 1, rows = 1, columns = 1, depth = 1;
   // Where elements of an operand lie, and whether there is one (null: there is); where there is
-  // none the place is one that can be read, and the element is zero.
+  // none the place is one that can be read, and the product is left out. Only the left side may
+  // have such gaps.
   struct Place {
     llvm::Value* at;
     llvm::Value* is_there = nullptr;
@@ -25,6 +26,7 @@ struct TiledProducts {
   struct Side {
     bool is_depth_fast = false;  // elements of the depth lie beside each other, else those of lines
     int64_t at_once = 1;         // so many of them begin at multiples of their number
+    bool has_gaps = false;       // places may say that there is none
     // Of a row or column; the numbers are always in range.
     std::function<Place(llvm::Value* turn, llvm::Value* line, llvm::Value* k)> place;
   } left, right;
@@ -65,8 +67,12 @@ class GpuTiles {
   void MakeRooms(Tile& tile);
   void Bring(const Tile& tile, llvm::Value* from);
   void Save(const Tile& tile, llvm::Value* x, llvm::Value* is_there, llvm::Value* place);
-  std::vector<Products::Number> Take(const Tile& tile, int64_t k, llvm::Value* line);
-  void AddProducts(const Tile& left, const Tile& right, int64_t k, std::vector<llvm::Value*>& sums);
+  void Note(const Products::Number& number);
+  std::vector<Products::Number> Take(const Tile& tile, llvm::Value* k, llvm::Value* line);
+  void AddProducts(const Tile& left, const Tile& right, llvm::Value* k,
+                   std::vector<llvm::Value*>& sums, bool leave_out_gaps);
+  std::vector<llvm::Value*> AllProducts(const Tile& left, const Tile& right,
+                                        std::vector<llvm::Value*> sums);
   void Write(const std::vector<llvm::Value*>& sums);
   void WriteOne(const Products::Number& sum, const DotResults::Place& place);
   llvm::Value* PartAt(llvm::Value* part, size_t number, llvm::Value* place);
@@ -85,6 +91,9 @@ class GpuTiles {
   llvm::Value *turn_ = nullptr, *part_ = nullptr;
   llvm::Value *first_row_ = nullptr, *first_column_ = nullptr;
   llvm::Value *across_ = nullptr, *down_ = nullptr;  // the thread's place in the tile
+  // Where the left side has gaps and numbers are floats: a word that is 1 once the right side had a
+  // number that is not finite, and whether the thread brought one.
+  llvm::Value *non_finite_room_ = nullptr, *has_non_finite_ = nullptr;
 };
 
 }  // namespace hloscope::codegen

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/compile/gpu_code.h"
+#include "core/linking/kernel_objects.h"
 
 namespace hloscope::codegen {
 
@@ -88,6 +89,7 @@ void KernelFunction::AllowRegisters(int64_t registers) {
 void KernelFunction::BeginOnGpu(const Kernel& kernel, int in_place, int64_t block) {
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   block_threads_ = block > 1 ? block : compile::kMaxGpuThreads;
+  has_one_grain_ = !function_->getName().ends_with(linking::kFinishSuffix);
   SayOfKernel(block > 1 ? "reqntidx" : "maxntidx", block_threads_);
   for (llvm::Argument& each : function_->args()) {
     if (!each.getType()->isPointerTy()) continue;
@@ -110,6 +112,7 @@ void KernelFunction::BeginOnGpu(const Kernel& kernel, int in_place, int64_t bloc
   Value* grains = argument++;
   argument->setName("each");
   Value* each = argument++;
+  if (has_one_grain_) each = Int(1);
   argument->setName("pass");
   pass_ = argument;
   const auto read = [&](llvm::Intrinsic::ID id) {
@@ -172,8 +175,43 @@ void KernelFunction::Loop(Value* from, Value* to, int64_t step,
   });
 }
 
+KernelFunction::Values KernelFunction::While(
+    const Values& initial, const std::function<Value*(const Values&)>& condition,
+    const std::function<Values(const Values&)>& body) {
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  auto* head = llvm::BasicBlock::Create(b_.getContext(), "while", function_);
+  auto* round = llvm::BasicBlock::Create(b_.getContext(), "loop", function_);
+  auto* behind = llvm::BasicBlock::Create(b_.getContext(), "done", function_);
+  b_.CreateBr(head);
+  b_.SetInsertPoint(head);
+  std::vector<llvm::PHINode*> phis;
+  Values values;
+  for (Value* value : initial) {
+    phis.push_back(b_.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+    values.push_back(phis.back());
+  }
+  b_.CreateCondBr(condition(values), round, behind);
+  b_.SetInsertPoint(round);
+  const Values next = body(values);
+  for (size_t k = 0; k < phis.size(); ++k) phis[k]->addIncoming(next[k], b_.GetInsertBlock());
+  b_.CreateBr(head);
+  b_.SetInsertPoint(behind);
+  return values;
+}
+
 void KernelFunction::ForUnits(int64_t units, int64_t grain, const std::function<void(Value*)>& body,
                               int64_t step) {
+  if (has_one_grain_ && grain == 1 && step == 1) {
+    auto* own = llvm::BasicBlock::Create(b_.getContext(), "unit", function_);
+    auto* behind = llvm::BasicBlock::Create(b_.getContext(), "done", function_);
+    b_.CreateCondBr(b_.CreateICmpSLT(begin_, Int(units)), own, behind);
+    b_.SetInsertPoint(own);
+    body(begin_);
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(behind);
+    return;
+  }
   Value* from = b_.CreateMul(begin_, Int(grain));
   Value* to = Smaller(b_.CreateMul(end_, Int(grain)), Int(units));
   Loop(from, to, step, body);

@@ -50,6 +50,11 @@ class KernelFunction {
       const std::function<std::vector<llvm::Value*>(llvm::Value*, std::vector<llvm::Value*>)>&
           body);
 
+  // Runs values = body(values) while the condition of them holds, and returns the last ones.
+  using Values = std::vector<llvm::Value*>;
+  Values While(const Values& initial, const std::function<llvm::Value*(const Values&)>& condition,
+               const std::function<Values(const Values&)>& body);
+
   // Runs body(unit) for the units of the grains that are asked for: `grain` units each, but for the
   // last one, of `units` in all; of every `step`-th unit.
   void ForUnits(int64_t units, int64_t grain, const std::function<void(llvm::Value*)>& body,
@@ -72,7 +77,8 @@ class KernelFunction {
 
   Builder b_;
   llvm::Function* function_;
-  int64_t block_threads_ = 0;  // 0: not on a GPU
+  int64_t block_threads_ = 0;   // 0: not on a GPU
+  bool has_one_grain_ = false;  // each thread, or block, of a GPU
   llvm::Value *begin_, *end_, *scratch_, *pass_ = nullptr, *thread_ = nullptr;
   std::vector<llvm::Value*> results_;
   std::unordered_map<uint32_t, Array> arrays_;

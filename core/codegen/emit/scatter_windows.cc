@@ -90,7 +90,9 @@ ScatterWindows::Start ScatterWindows::StartOf(ElementEmitter& emitter, IndexMath
     start.numbers[d] = Coordinate(math, emitter.Emit(indices(), std::move(index)),
                                   sizes_[d] - extent_[d], start.fits);
   }
-  if (grains_ > 1) start.fits = Both(math, start.fits, IsInGrains(math, start.numbers));
+  if (grains_ > 1 && place_count_ != nullptr) {
+    start.fits = Both(math, start.fits, IsInGrains(math, start.numbers));
+  }
   return start;
 }
 

@@ -39,6 +39,7 @@ class ScatterWindows {
   bool may_meet() const { return may_meet_; }
   // The function is called for grains [begin, end).
   void Begin(KernelFunction& function, llvm::Value* begin, llvm::Value* end);
+  void BeginAll() { place_count_ = nullptr; }  // the same for all grains
 
   struct Start {
     std::vector<LaneNumber> numbers;  // by dimension of the arrays
