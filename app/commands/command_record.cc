@@ -104,7 +104,8 @@ class RecordCommand : public Command {
         Warn("a process got no folder of its own, its modules may replace those of others: " +
              EscapeForTerminal(report.failures));
       xla_ = std::move(report.xla);
-      WarnOfFallbacks(report.fallbacks);
+      fallbacks_ = std::move(report.fallbacks);
+      WarnOfFallbacks(fallbacks_);
     }
     if (plan->profiles && FilesIn(plan->dump + "/profile") == profiles)
       Warn(
@@ -365,6 +366,8 @@ class RecordCommand : public Command {
     for (const auto& [name, version] : program.packages) json.Field(name, version);
     json.EndObject().Key("xla").BeginObject();
     for (const auto& [name, version] : xla_) json.Field(name, redactor.Text(version));
+    json.EndObject().Key("host_fallbacks").BeginObject();
+    for (const auto& [name, count] : fallbacks_) json.Field(redactor.Text(name), count);
     json.EndObject().Key("environment").BeginObject();
     for (const std::string& entry : plan.environment) {
       const size_t equals = entry.find('=');
@@ -383,9 +386,10 @@ class RecordCommand : public Command {
   std::string log_;  // the path
   debug::RecordingOptions options_;
   std::string framework_;
-  debug::SavedInputs inputs_;               // with --inputs
-  std::map<std::string, std::string> xla_;  // versions that the framework names
-  size_t cached_ = 0;                       // compilations that were read from a cache
+  debug::SavedInputs inputs_;                 // with --inputs
+  std::map<std::string, std::string> xla_;    // versions that the framework names
+  std::map<std::string, int64_t> fallbacks_;  // what PyTorch/XLA ran on the host
+  size_t cached_ = 0;                         // compilations that were read from a cache
 };
 
 }  // namespace

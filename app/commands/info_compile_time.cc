@@ -110,6 +110,7 @@ std::string TextOf(const CompileTime& times) {
   for (size_t k = 0; k < shown; ++k) out += ModuleText(times.modules[k]);
   for (const dump::MissingPiece& piece : times.missing)
     out += FormatText("  {}\n", piece.ToString());
+  for (const std::string& warning : times.warnings) out += FormatText("  warning: {}\n", warning);
   return out;
 }
 
@@ -185,6 +186,8 @@ std::string JsonOf(const std::string& path, const CompileTime& times) {
         .Field("why", piece.why)
         .Field("flag", piece.flag)
         .EndObject();
+  json.EndArray().Key("warnings").BeginArray();
+  for (const std::string& warning : times.warnings) json.Value(warning);
   json.EndArray().EndObject();
   return out + "\n";
 }

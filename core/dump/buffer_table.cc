@@ -187,6 +187,11 @@ class Assignment {
     if (live.ranges.empty() || !live.complete)
       table.warnings.push_back(fmt::format(
           "{}: {}", PathOf(file), says ? "the live ranges are truncated" : "no live ranges in it"));
+    if (live.lost_lines != 0)
+      table.warnings.push_back(fmt::format(
+          "{}: line {}: no live range{}", PathOf(file), live.first_lost_line,
+          live.lost_lines == 1 ? ""
+                               : fmt::format(", the first of {} such lines", live.lost_lines)));
     ApplyLiveRanges(live, table);
   }
 

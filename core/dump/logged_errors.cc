@@ -4,8 +4,21 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/dump/run_record.h"
 
 namespace hloscope::dump {
+
+namespace {
+
+// PyTorch/XLA logs nothing of what it runs on the host: `record` asks for its counters.
+void AddFallbacks(const DumpModel& model, LoggedErrors& logged) {
+  for (const RunRecord& record : ReadRunRecords(model).list) {
+    for (const auto& [operation, count] : record.host_fallbacks)
+      logged.errors.push_back({record.file, HostFallback(operation, count)});
+  }
+}
+
+}  // namespace
 
 LoggedErrors ErrorsInLogs(const DumpModel& model) {
   LoggedErrors logged;
@@ -28,6 +41,7 @@ LoggedErrors ErrorsInLogs(const DumpModel& model) {
       logged.warnings.push_back(fmt::format("{}: {}, see `hloscope explain`", file.path,
                                             Counted(left_out, "more error")));
   }
+  AddFallbacks(model, logged);
   return logged;
 }
 

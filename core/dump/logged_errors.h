@@ -1,4 +1,4 @@
-// Errors in the logs of a dump.
+// Errors in the logs of a dump, and what the record of its run says ran on the host.
 #pragma once
 
 #include <string>

@@ -31,6 +31,11 @@ std::optional<RunRecord> ParseRecord(std::string_view bytes, const Limits& limit
   record.version = json["version"].get<std::string>();
   if (json.contains("exit") && json["exit"].is_number_integer())
     record.exit = json["exit"].get<int>();
+  if (json.contains("host_fallbacks") && json["host_fallbacks"].is_object()) {
+    for (const auto& [name, count] : json["host_fallbacks"].items()) {
+      if (count.is_number_integer()) record.host_fallbacks.emplace(name, count.get<int64_t>());
+    }
+  }
   record.packages = TextsOf(json, "packages");
   record.xla = TextsOf(json, "xla");
   record.environment = TextsOf(json, "environment");
@@ -87,6 +92,7 @@ RunRecords ReadRunRecords(const DumpModel& model) {
       continue;
     }
     RunRecord& record = records.list.emplace_back(**std::move(read));
+    record.file = static_cast<int32_t>(f);
     const size_t slash = file.path.rfind('/');
     if (slash != std::string::npos) record.folder = file.path.substr(0, slash);
   }

@@ -1,6 +1,7 @@
 // RunRecord: how the program was run that left a dump, as `hloscope record` writes it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,7 +15,10 @@ inline constexpr const char* kRecordFile = "hloscope-record.json";
 struct RunRecord {
   std::string folder;              // of the dump that it is in, empty for the dump itself
   std::string framework, version;  // "TensorFlow", "2.21.0"
+  int32_t file = -1;               // of DumpModel::files()
   int exit = 0;
+  // What PyTorch/XLA ran on the host, and how often: "aten::histc", 2.
+  std::map<std::string, int64_t, std::less<>> host_fallbacks;
   std::map<std::string, std::string, std::less<>> packages, environment;
   std::map<std::string, std::string, std::less<>> xla;  // "xla_client": "467", "jaxlib_commit": …
 

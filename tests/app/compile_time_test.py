@@ -77,6 +77,19 @@ class CompileTime(FolderTest):
         self.assertEqual(text.returncode, status)
         return json.loads(done.stdout)
 
+    def test_damaged_lines_are_named(self):
+        """Of a log whose lines lost bytes: how many, and the first."""
+        head = 'I1129 05:31:49.108193   7 x.cc:176] '
+        lines = [head + one for one in ('Running HLO pass pipeline on module jit_f: outer', '  HLO pass dce',
+                                        'HLO pass: dce time: 1 us (1 us) (cumulative: 9 us, max: 5 us, #called: 2)')]
+        for damaged in ('HLO pa\x01\x02: dce time: 1 us (1 us) (cumulative: 9 us, max: 5 us, #called: 2)', 'HLO pass: dce time: 1 us (1 us) (cumul'):
+            path = os.path.join(self.folder, 'stderr.log')
+            for text, count in (('\n'.join(lines) + '\n', 0), ('\n'.join([*lines, head + damaged, head + damaged]) + '\n', 2)):
+                with open(path, 'w', encoding='utf-8') as file:
+                    file.write('progress \x08\x08 50 %\r\n' + text)
+                warnings = self.times(path)['warnings']
+                self.assertEqual(warnings, [] if count == 0 else [f'{path}:5: a damaged line, the first of 2: times that it may have held are not counted'])
+
     def dump(self, files):
         os.makedirs(self.path('dump'), exist_ok=True)
         for name, text in files.items():

@@ -138,6 +138,17 @@ class Explain(unittest.TestCase):
                 self.assertIn('(1 input more than graph 1)', second['reason'])
                 self.assertIn('after the end of the step', second['fix'])
 
+    def test_what_ran_on_the_host(self):
+        """What the record of a run counted of PyTorch/XLA's operations is told by `explain` and `info` alike."""
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, 'hloscope-record.json'), 'w', encoding='utf-8') as file:
+                json.dump({'framework': 'PyTorch/XLA', 'version': '2.9.0', 'exit': 0, 'host_fallbacks': {'aten::histc': 2}}, file)
+            [told] = objects(run('explain', '--json', folder)[1])
+            self.assertEqual((told['kind'], told['op'], told['severity']), ('host_fallback', 'histc', 'warning'))
+            self.assertIn('counted so far: 2', told['reason'])
+            report = objects(run('info', '--json', '--no-cache', folder)[1])[0]
+            self.assertEqual([one['reason'] for one in report['errors']], [told['reason']])
+
     def test_folder_and_info(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(os.path.join(ERRORS, 'py_function.txt'), os.path.join(folder, 'run.log'))

@@ -266,6 +266,34 @@ TEST(BufferReaderTest, ReadsTextAndFindsThePeak) {
   EXPECT_FALSE(ReadBufferText("BufferAssignment:\nallocation 0: size 1")->warnings.empty());
 }
 
+// What is lost of a damaged file is named, also where two lines became one.
+TEST(BufferReaderTest, DamagedLinesAreNamed) {
+  const std::string header = "BufferAssignment:\nallocation 0: size 100, preallocated-temp:\n";
+  const std::string value = " value: <3 fusion.1 @0> (size=60,offset=0): f32[15]{0}\n";
+  EXPECT_TRUE(ReadBufferText(header + value + value)->warnings.empty());
+  for (std::string lost : {" v\x01lue: <4 add @0> (size=40,offset=60): f32[10]{0}\n",
+                           " value: <4 add @0> (size=40,offset=60)\x93: f32[10]{0}\n",
+                           " value: <4 add @0> (size=40,offset=60): f32[10\x02 value: <5 p @0>\n",
+                           "\x7fllocation 1: size 8, constant:\n"}) {
+    const auto table = ReadBufferText(header + value + lost + value);
+    EXPECT_EQ(table->values.size(), 2u) << lost;
+    ASSERT_EQ(table->warnings.size(), 1u) << lost;
+    EXPECT_TRUE(table->warnings[0].starts_with("line 4: ")) << table->warnings[0];
+  }
+  const std::string sequence = "HloLiveRange (max 4):\n  InstructionSequence:\n    0:p\n";
+  const std::string ranges = "  BufferLiveRange:\n    p{}:0-4\n";
+  const std::string peak = "  Live ranges at 2 (peak):\n";
+  EXPECT_EQ(ReadLiveRanges(sequence + ranges + peak).lost_lines, 0);
+  const LiveRanges joined = ReadLiveRanges(sequence + ranges + "    a{}:0-\x01 b{}:1-2\n" + peak);
+  EXPECT_EQ(joined.lost_lines, 1);
+  EXPECT_EQ(joined.first_lost_line, 6);
+  // The numbers behind a lost instruction keep their instructions.
+  const LiveRanges hole =
+      ReadLiveRanges(sequence + "    \x01:fusion.1\n    2:add\n" + ranges + peak);
+  EXPECT_EQ(hole.lost_lines, 1);
+  EXPECT_EQ(hole.program, (std::vector<std::string>{"p", "", "add"}));
+}
+
 TEST(TensorFlowGraphTest, NamesClustersAndReasons) {
   auto node = [](const std::string& name, const std::string& op, const std::string& attribute) {
     return "node {\n  name: \"" + name + "\"\n  op: \"" + op + "\"\n  device: \"/device:CPU:0\"\n" +

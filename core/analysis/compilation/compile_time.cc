@@ -327,7 +327,7 @@ void FindMissing(const DumpModel& model, const ModuleCompileTime& time, CompileT
 
 CompileTime CompileTimeOf(const DumpModel& model, int32_t only) {
   CompileTime out;
-  const auto logged = CompilationsInLogs(model);
+  const auto logged = CompilationsInLogs(model, out.warnings);
   std::map<std::string, size_t> next;  // of `logged`
   std::map<std::string, size_t> modules;
   for (const dump::ModuleEntry& entry : model.modules()) ++modules[CompilationKey(entry.name)];
@@ -374,7 +374,9 @@ CompileTime CompileTimeOf(const DumpModel& model, int32_t only) {
 
 CompileTime CompileTimeOfLog(std::string_view log, const std::string& name) {
   CompileTime out;
-  for (LoggedTimes& logged : ReadTimerLines(log)) {
+  TimerLog read = ReadTimerLines(log);
+  if (std::string loss = LossOf(read, name); !loss.empty()) out.warnings.push_back(std::move(loss));
+  for (LoggedTimes& logged : read.compilations) {
     ModuleCompileTime time{.name = logged.module};
     Maker maker(time);
     maker.Add(logged.runs);

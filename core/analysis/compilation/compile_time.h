@@ -50,16 +50,25 @@ struct LoggedTimes {
   std::optional<int64_t> whole_us = {};   // as the framework or XLA's alarm says
   std::vector<std::string> untimed = {};  // passes that began and have no readable end in the log
 };
-// In order of compilation, several of a module that was compiled several times.
-std::vector<LoggedTimes> ReadTimerLines(std::string_view log);
+struct TimerLog {
+  // In order of compilation, several of a module that was compiled several times.
+  std::vector<LoggedTimes> compilations = {};
+  // Damaged lines that are or may be timer lines, and the first of them, from 1.
+  int64_t lost_lines = 0;
+  int32_t first_lost_line = 0;
+};
+TimerLog ReadTimerLines(std::string_view log);
+// "run.log:12: a damaged line …": what was lost; empty where nothing was.
+std::string LossOf(const TimerLog& log, std::string_view name);
 
 struct LoggedCompilation {
   LoggedTimes times;
   std::string log;  // its path in the dump
 };
-// The compilations in the logs of a dump, in their order, by CompilationKey.
+// The compilations in the logs of a dump, in their order, by CompilationKey; `warnings` says what
+// of the logs could not be read.
 std::map<std::string, std::vector<LoggedCompilation>> CompilationsInLogs(
-    const dump::DumpModel& model);
+    const dump::DumpModel& model, std::vector<std::string>& warnings);
 // The name of a module as versions of JAX agree on it: "jit__lambda" of "jit__lambda_".
 std::string CompilationKey(std::string_view module);
 
@@ -99,6 +108,7 @@ struct ModuleCompileTime {
 struct CompileTime {
   std::vector<ModuleCompileTime> modules = {};
   std::vector<dump::MissingPiece> missing = {};
+  std::vector<std::string> warnings = {};  // what of logs could not be read
 };
 // Of a dump opened with count_stages; of one module unless it is -1.
 CompileTime CompileTimeOf(const dump::DumpModel& model, int32_t only = -1);

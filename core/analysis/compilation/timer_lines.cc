@@ -1,6 +1,8 @@
 // Timer lines of XLA's log (TF_CPP_VMODULE=hlo_pass_pipeline=1,cpu_compiler=1,…): one for each
 // scope that ended, "TEXT time: HUMAN (N us) (cumulative: …)". The cumulative time is that of the
 // line of XLA's source over the whole process, so only N counts.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -9,6 +11,7 @@
 #include <set>
 
 #include "core/analysis/compilation/compile_time.h"
+#include "core/base/text.h"
 #include "core/dump/readers/line_reader.h"
 
 namespace hloscope::analysis {
@@ -85,6 +88,40 @@ std::optional<int64_t> DurationUs(std::string_view text) {
   return total < 1e15 ? std::optional(std::llround(total)) : std::nullopt;
 }
 
+// "I1129 05:31:49.1", or "2025-03-19 07:30:02" before TensorFlow 2.19.
+bool BeginsAsLogged(std::string_view line) {
+  constexpr std::string_view kLevels = "IWEF";
+  if (!line.empty() && kLevels.contains(line.front())) line.remove_prefix(1);
+  return line.size() >= 4 &&
+         std::ranges::all_of(line.substr(0, 4), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Bytes that no log has: control characters other than those of tabs, colours and progress bars, or
+// more than a few that are no UTF-8 (a program may print in another encoding).
+bool HasNoise(std::string_view line) {
+  constexpr std::string_view kUsual = "\t\r\b\a\x1b";
+  constexpr int kMostForeign = 4;
+  int foreign = 0;
+  while (!line.empty()) {
+    const auto c = static_cast<unsigned char>(line.front());
+    if ((c < ' ' && !kUsual.contains(line.front())) || c == 0x7f) return true;
+    const size_t length = DecodeUtf8(line).length;
+    if (length == 0 && ++foreign > kMostForeign) return true;
+    line.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return false;
+}
+
+// Whether a line that is no whole timer line was one, or may have been.
+bool IsDamaged(std::string_view line) {
+  if (HasNoise(line)) return true;
+  std::string_view text = line;
+  if (TakePrefix(text); TakeTime(text)) return false;  // a timer of something else
+  for (const std::string_view part : {"(cumulative: ", "#called: ", "HLO pass: "})
+    if (line.contains(part)) return true;
+  return false;
+}
+
 // What one thread is doing.
 struct Thread {
   std::string module;
@@ -100,21 +137,28 @@ struct Thread {
 
 class Reader {
  public:
-  std::vector<LoggedTimes> Read(std::string_view log) {
+  TimerLog Read(std::string_view log) {
+    TimerLog out;
     dump::LineReader lines(log);
     for (std::string_view line; lines.Next(line);) {
+      const std::string_view whole = line;
       const std::string_view thread = TakePrefix(line);
-      Line(threads_[std::string(thread)], dump::Trim(line));
+      const bool is_whole = Line(threads_[std::string(thread)], dump::Trim(line));
+      const bool is_cut = lines.rest().empty() && !log.ends_with('\n') && BeginsAsLogged(whole);
+      const bool is_lost = is_whole ? HasNoise(whole) : is_cut || IsDamaged(whole);
+      if (is_lost && out.lost_lines++ == 0) out.first_lost_line = lines.number();
     }
     for (auto& [name, thread] : threads_) Leave(thread, thread.open.begin());
-    return std::move(times_);
+    out.compilations = std::move(times_);
+    return out;
   }
 
  private:
-  void Line(Thread& thread, std::string_view text) {
+  // False where it is no timer line, or a damaged one.
+  bool Line(Thread& thread, std::string_view text) {
     if (TakeWord(text, "Running HLO pass pipeline on module ")) {
       const size_t colon = text.find(": ");
-      if (colon == text.npos) return;
+      if (colon == text.npos) return false;
       const std::string_view pipeline = text.substr(colon + 2);
       // Within a pass of another module, as the autotuner compiles what it tries.
       thread.module = text.substr(0, colon);
@@ -125,7 +169,9 @@ class Reader {
       if (begun_[compilation].first_pipeline.empty()) begun_[compilation].first_pipeline = pipeline;
       thread.open.push_back({std::string(pipeline), thread.module, false, compilation});
     } else if (TakeWord(text, "HLO pass: ")) {
-      if (const auto us = TakeTime(text)) EndPass(thread, text, *us);
+      const auto us = TakeTime(text);
+      if (us) EndPass(thread, text, *us);
+      return us.has_value();
     } else if (TakeWord(text, "HLO pass ")) {
       // As deep as no compiler nests: lines of passes that ended may be lost.
       if (thread.open.size() == kMaxOpen) {
@@ -136,8 +182,9 @@ class Reader {
       ++begun_[compilation].open_passes;
       thread.open.push_back({std::string(dump::Trim(text)), thread.module, true, compilation});
     } else {
-      Other(text);
+      return Other(text);
     }
+    return true;
   }
 
   // What is open ends without a line; of a pipeline that is usual.
@@ -194,8 +241,8 @@ class Reader {
     times_[Of(thread.module)].runs.push_back(std::move(run));
   }
 
-  void Other(std::string_view text) {
-    if (Whole(text)) return;
+  bool Other(std::string_view text) {
+    if (Whole(text)) return true;
     for (const Timer& timer : kTimers) {
       std::string_view rest = text;
       if (!TakeWord(rest, timer.before)) continue;
@@ -213,8 +260,9 @@ class Reader {
       if (timer.field == &LoggedTimes::passes_us) times.runs_before_backend = times.runs.size();
       if (timer.field == &LoggedTimes::backend_us)
         latest_.erase(CompilationKey(module));  // it is done
-      return;
+      return true;
     }
+    return false;
   }
 
   // How long a compilation took as a whole: JAX's line after it, and XLA's alarm.
@@ -291,16 +339,27 @@ std::string CompilationKey(std::string_view module) {
   return std::string(module.substr(0, module.find_last_not_of('_') + 1));
 }
 
-std::vector<LoggedTimes> ReadTimerLines(std::string_view log) { return Reader().Read(log); }
+TimerLog ReadTimerLines(std::string_view log) { return Reader().Read(log); }
+
+std::string LossOf(const TimerLog& log, std::string_view name) {
+  if (log.lost_lines == 0) return {};
+  return fmt::format("{}:{}: a damaged line{}: times that it may have held are not counted", name,
+                     log.first_lost_line,
+                     log.lost_lines == 1 ? "" : fmt::format(", the first of {}", log.lost_lines));
+}
 
 std::map<std::string, std::vector<LoggedCompilation>> CompilationsInLogs(
-    const dump::DumpModel& model) {
+    const dump::DumpModel& model, std::vector<std::string>& warnings) {
   std::map<std::string, std::vector<LoggedCompilation>> out;
   for (size_t k = 0; k < model.files().size(); ++k) {
     if (model.files()[k].role != dump::FileRole::kRunLog) continue;
-    auto times = model.ReadFile(static_cast<int32_t>(k), ReadTimerLines);
-    if (!times) continue;  // LateWarnings has it
-    for (LoggedTimes& one : *times)
+    auto log = model.ReadFile(static_cast<int32_t>(k), ReadTimerLines);
+    if (!log) continue;  // LateWarnings has it
+    // What is damaged in a log without times is none of this.
+    if (std::string loss = LossOf(*log, model.files()[k].path);
+        !loss.empty() && !log->compilations.empty())
+      warnings.push_back(std::move(loss));
+    for (LoggedTimes& one : log->compilations)
       out[CompilationKey(one.module)].push_back({std::move(one), model.files()[k].path});
   }
   return out;

@@ -101,8 +101,36 @@ void BlamePass(const ErrorPlace& place, Evidence& found, ExplainedError& error) 
 
 }  // namespace
 
+namespace {
+
+bool HasCudnnError(const ErrorPlace& place) {
+  for (size_t k = place.at; k-- > 0 && place.at - k < 40;) {
+    if (place.lines[k].contains("CUDNN_STATUS_") || place.lines[k].contains("cudnn handle"))
+      return true;
+  }
+  return false;
+}
+
+// "Fft" where a frame of the stack behind the check is "xla::cpu::IrEmitter::HandleFft(": what XLA
+// was making code for.
+std::string_view HandledBy(const ErrorPlace& place) {
+  constexpr std::string_view kHandle = "::Handle", kArgument = "(xla::HloInstruction";
+  for (size_t k = 1; k < 12; ++k) {
+    const std::string_view line = place.Behind(k);
+    const size_t at = line.find(kHandle);
+    if (at == line.npos) continue;
+    const std::string_view name = line.substr(at + kHandle.size());
+    const size_t end = name.find(kArgument);
+    if (end != name.npos && end > 0 && name.substr(0, end).find_first_of(" (:<") == name.npos)
+      return name.substr(0, end);
+  }
+  return {};
+}
+
+}  // namespace
+
 Evidence ReadCheck(const ErrorPlace& place, ExplainedError& error) {
-  const std::string_view text = place["text"];
+  const std::string_view text = Trim(place["text"]);
   const std::string_view condition = text.substr(0, ConditionLength(text));
   const std::string_view message = Trim(text.substr(condition.size()));
   std::string_view where = place["place"];
@@ -122,17 +150,43 @@ Evidence ReadCheck(const ErrorPlace& place, ExplainedError& error) {
     error.reason += ": the module is malformed, which is a fault of what wrote the module";
     error.fix = "hloscope verify MODULE names the instruction and its operand; mend what wrote it";
   } else if (condition.starts_with("dnn ")) {
-    error.reason += ": cuDNN did not load";
+    error.reason += ": cuDNN did not start";
+    error.fix = HasCudnnError(place) ? "see the error of cuDNN before it, which says why"
+                                     : "install the cuDNN that this build wants (pip install -U "
+                                       "nvidia-cudnn-cu12); hloscope doctor says what is found";
+  } else if (condition.starts_with("options.num_nodes == 1 || kv_get")) {
+    error.reason += ": a client for several processes was asked for, without what connects them";
     error.fix =
-        "install the cuDNN that this build wants (pip install -U nvidia-cudnn-cu12); hloscope "
-        "doctor says what is found";
+        "where you asked for one process, the front end and its XLA are of versions that do not "
+        "fit (EXLA: exla and xla of one release, no XLA archive of another)";
   }
+  if (const std::string_view handled = HandledBy(place); !handled.empty())
+    error.reason += fmt::format("; it was in the code for {}", handled);
   error.reason += std::exchange(found.more, {});
   return found;
 }
 
 // "F0000 00:00:17… 21 while_util.cc:229] Check failed: …"
+// "The MLIR operation involved:", then `%6 = "tpu.reshape"(%5) : (vector<32xi1>) -> …`.
+Evidence ReadMosaic(const ErrorPlace& place, ExplainedError& error) {
+  place.captures["operation"].clear();
+  for (size_t k = 1; k < 5; ++k) {
+    if (!place.Behind(k).contains("MLIR operation involved:")) continue;
+    const std::string_view line = Trim(place.Behind(k + 1));
+    const std::string_view name = Between(line, "= \"", "\"");
+    const size_t types = line.rfind(" : (");
+    if (name.empty() || types == line.npos) break;
+    if (error.op.empty()) error.op = name;
+    place.captures["operation"] = fmt::format(": {} {}", name, line.substr(types + 3));
+    break;
+  }
+  return {};
+}
+
 Evidence ReadFailedCheck(const ErrorPlace& place, ExplainedError&) {
+  const auto what = place.captures.find("what");
+  if (what != place.captures.end())
+    what->second = Trim(what->second.substr(0, what->second.find("*** Begin stack trace")));
   std::string_view before = place.line();
   before = before.substr(0, before.find("] Check failed"));
   if (before.size() == place.line().size()) return {};

@@ -37,6 +37,12 @@ std::optional<Evidence> ReadEvidence(std::string_view kind, const ErrorPlace& pl
 
 Evidence ReadNothing(const ErrorPlace&, ExplainedError&) { return {}; }
 
+// A report of counters may be written at every step: its first line of an operation tells it.
+Evidence ReadCounter(const ErrorPlace& place, ExplainedError&) {
+  const std::string_view operation = place["op"].empty() ? place["ops"] : place["op"];
+  return {operation.empty() ? "values" : std::string(operation), {}, true};
+}
+
 Evidence ReadFirst(const ErrorPlace&, ExplainedError&) { return {"first", {}, true}; }
 
 std::optional<double> BytesOf(std::string_view text) {

@@ -21,34 +21,24 @@ namespace {
 
 // Kinds that are worth a word where a log only informs of them: what runs somewhere else than one
 // may think, and what looks like a fault and is none.
-constexpr std::string_view kNotes[] = {"xla_devices",   "no_driver",           "no_gpu",
-                                       "no_gpu_build",  "missing_library",     "factory_twice",
-                                       "ptxas_spill",   "slow_folding",        "slow_compile",
-                                       "host_fallback", "auto_clustering_cpu", "harmless"};
+constexpr std::string_view kNotes[] = {
+    "xla_devices",         "no_driver",   "no_gpu",         "no_gpu_build", "missing_library",
+    "factory_twice",       "ptxas_spill", "slow_folding",   "slow_compile", "host_fallback",
+    "auto_clustering_cpu", "harmless",    "soft_placement", "device_in_use"};
 // Kinds after which the program goes on, even where the line says nothing of its level.
-constexpr std::string_view kWarnings[] = {"no_driver",
-                                          "no_gpu",
-                                          "no_gpu_build",
-                                          "missing_library",
-                                          "auto_clustering_cpu",
-                                          "jit_compile_off",
-                                          "assert_dropped",
-                                          "host_fallback",
-                                          "cache_unreadable",
-                                          "deprecated_api",
-                                          "slow_folding",
-                                          "slow_compile",
-                                          "ptxas_spill",
-                                          "ptx_feature",
-                                          "algorithm_mismatch",
-                                          "compiled_often",
-                                          "transfers",
-                                          "resharding",
-                                          "cpu_features",
-                                          "large_constants",
-                                          "fork",
-                                          "donation_unused",
-                                          "type_truncated"};
+constexpr std::string_view kWarnings[] = {"no_driver",           "no_gpu",
+                                          "no_gpu_build",        "missing_library",
+                                          "auto_clustering_cpu", "jit_compile_off",
+                                          "assert_dropped",      "host_fallback",
+                                          "host_read",           "module_kept",
+                                          "soft_placement",      "cache_unreadable",
+                                          "deprecated_api",      "slow_folding",
+                                          "slow_compile",        "ptxas_spill",
+                                          "ptx_feature",         "algorithm_mismatch",
+                                          "compiled_often",      "transfers",
+                                          "resharding",          "cpu_features",
+                                          "large_constants",     "fork",
+                                          "donation_unused",     "type_truncated"};
 
 template <size_t kCount>
 bool IsOneOf(std::string_view kind, const std::string_view (&kinds)[kCount]) {
@@ -160,9 +150,9 @@ class Explainer {
   void Line(size_t k) {
     auto found = FindError(text_, lines_[k]);
     if (!found || (LevelOf(lines_[k]) == 'I' && !IsOneOf(found->row->kind, kNotes))) return;
-    if (IsHead(*found->row, k) ||
-        (k < trials_end_ && (found->row->is_general || found->row->kind == "library_failed")))
-      return;
+    const bool is_trial = found->row->is_general || found->row->kind == "library_failed" ||
+                          lines_[k].contains("Profiling failure on ");
+    if (IsHead(*found->row, k) || (k < trials_end_ && is_trial)) return;
     constexpr size_t kTrialLines = 60;  // of the errors of each algorithm, below that of all
     if (found->row->kind == "no_algorithm") trials_end_ = k + kTrialLines;
     const std::string node = Add(*found->row, found->captures, k);
@@ -368,6 +358,16 @@ std::string_view NameOf(Severity severity) {
 
 std::vector<ExplainedError> ExplainErrors(std::string_view text, size_t most, int64_t* left_out) {
   return Explainer(text, most).Run(left_out);
+}
+
+ExplainedError HostFallback(std::string_view operation, int64_t count) {
+  // As PyTorch/XLA's report of its counters writes it, so that one row of the table tells both.
+  const auto errors = ExplainErrors(fmt::format("Counter: {}\n  Value: {}\n", operation, count), 1);
+  ExplainedError error = errors.empty() ? ExplainedError() : errors.front();
+  error.at_line = 0;
+  if (errors.empty()) error.kind = "host_fallback";
+  if (errors.empty()) error.reason = fmt::format("{} ran on the host", operation);
+  return error;
 }
 
 }  // namespace hloscope::dump

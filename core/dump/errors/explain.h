@@ -33,4 +33,7 @@ std::string ErrorSentence(const ExplainedError& error, std::string_view from);
 std::vector<ExplainedError> ExplainErrors(std::string_view text, size_t most = 200,
                                           int64_t* left_out = nullptr);
 
+// Of an operation that PyTorch/XLA ran on the host `count` times, as its counters say.
+ExplainedError HostFallback(std::string_view operation, int64_t count);
+
 }  // namespace hloscope::dump

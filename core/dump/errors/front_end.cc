@@ -31,6 +31,7 @@ constexpr Mark kMarks[] = {
     {"(exla ", FrontEnd::kElixir},
     {"EXLA.", FrontEnd::kElixir},
     {"** (RuntimeError)", FrontEnd::kElixir},
+    {" [info] XLA ", FrontEnd::kElixir},  // as Elixir's logger writes XLA's lines
     {"jaxlib.", FrontEnd::kJax},
     {"/jaxlib/", FrontEnd::kJax},
     {"/jax/", FrontEnd::kJax},

@@ -258,6 +258,27 @@ Evidence ReadMemory(const ErrorPlace& place, ExplainedError& error) {
   return found;
 }
 
+// "Memory usage: 433717248 bytes free, 25351290880 bytes total." beside what does not start.
+Evidence ReadPoolMemory(const ErrorPlace& place, ExplainedError&) {
+  constexpr std::string_view kUsage = "Memory usage: ";
+  place.captures["pool"] = Pool(FrontEndOf(place.lines, place.at));
+  place.captures["full"] = "; often the GPU's memory is full";
+  for (size_t k = 0; k < 4; ++k) {
+    std::string_view line = place.Behind(k);
+    if (!line.contains(kUsage)) continue;
+    line.remove_prefix(line.find(kUsage) + kUsage.size());
+    const auto free = BytesOf(line.substr(0, line.find(' ')));
+    const size_t comma = line.find(", ");
+    if (!free || comma == line.npos) break;
+    line.remove_prefix(comma + 2);
+    if (const auto total = BytesOf(line.substr(0, line.find(' '))))
+      place.captures["full"] =
+          fmt::format("; of the GPU's memory {} of {} are free", SizeText(*free), SizeText(*total));
+    break;
+  }
+  return {"first", {}, true};
+}
+
 Evidence ReadKernelMemory(const ErrorPlace& place, ExplainedError& error) {
   Account account;
   ReadBuffers(place, error, account);

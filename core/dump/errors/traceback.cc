@@ -1,9 +1,11 @@
-// Frames of Python, the user's told from the frameworks'.
+// Frames of Python, the user's told from the frameworks'; those of Julia and Elixir are in
+// other_frames.cc.
 #include "core/dump/errors/traceback.h"
 
 #include <charconv>
 #include <optional>
 
+#include "core/dump/errors/other_frames.h"
 #include "core/dump/readers/line_reader.h"
 
 namespace hloscope::dump {
@@ -94,6 +96,8 @@ SourceLine FindSourceLine(const std::vector<std::string_view>& lines, size_t err
       break;
     }
   }
+  if (!found.file.empty()) return found;
+  found = FindOtherSourceLine(lines, error);
   return found.file.empty() ? DefinedAt(lines[error]) : found;
 }
 

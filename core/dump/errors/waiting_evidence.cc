@@ -139,7 +139,8 @@ Evidence ReadWaiting(const ErrorPlace& place, ExplainedError& error) {
       ListBehind(what, is_participant ? "global_devices=" : "devices=");
   const auto expected = NumberBehind(place.line(), "Expected ");
   if (!ranks.empty()) {
-    error.reason += fmt::format("; {} wait", Named(is_participant ? "device" : "rank", ranks));
+    error.reason += fmt::format("; {} {}", Named(is_participant ? "device" : "rank", ranks),
+                                ranks.size() == 1 ? "waits" : "wait");
     std::vector<int64_t> missing;
     for (size_t k = 0; k < devices.size(); ++k) {
       const int64_t number = is_participant ? devices[k] : static_cast<int64_t>(k);

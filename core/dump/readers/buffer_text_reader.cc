@@ -1,6 +1,8 @@
 // -buffer-assignment.txt: "allocation N: size …:" headers, each followed by " value: <…>" lines.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/dump/readers/buffer_reader.h"
 #include "core/dump/readers/line_reader.h"
 
@@ -68,7 +70,9 @@ std::optional<BufferValue> ReadValue(std::string_view line) {
   if (!offset || *offset < 0) return std::nullopt;
   value.size = *size;
   value.offset = *offset;
-  if (TakeWord(line, "): ")) value.shape = line;
+  if (!TakeWord(line, "): ") && line != ")") return std::nullopt;
+  if (!IsPrintable(line) || !IsPrintable(name) || Holds(line, "value: <")) return std::nullopt;
+  value.shape = line == ")" ? std::string_view() : line;
   if (size_t at = name.rfind(" @"); at != std::string_view::npos) {
     std::string_view color = name.substr(at + 2);
     value.color = TakeNumber(color).value_or(0);
@@ -84,6 +88,10 @@ std::optional<BufferValue> ReadValue(std::string_view line) {
 }
 
 }  // namespace
+
+bool IsPrintable(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
 
 std::vector<int64_t> ParseShapeIndex(std::string_view text) {
   std::vector<int64_t> index;
@@ -102,6 +110,8 @@ Result<BufferTable> ReadBufferText(std::string_view text) {
   LineReader lines(text);
   std::string_view line;
   bool known = false;
+  int64_t unknown = 0;
+  int32_t first_unknown = 0;
   while (lines.Next(line)) {
     std::string_view trimmed = TrimStart(line);
     if (trimmed == "BufferAssignment:") known = true;
@@ -123,10 +133,17 @@ Result<BufferTable> ReadBufferText(std::string_view text) {
       }
       value->allocation = static_cast<int32_t>(table.allocations.size()) - 1;
       table.values.push_back(*std::move(value));
-    } else if (trimmed.starts_with("Total bytes used:") || trimmed.starts_with("Used values:")) {
+    } else if (trimmed.starts_with("Total bytes used:") || trimmed.starts_with("Used values:") ||
+               trimmed.starts_with("HloLiveRange")) {
       break;
+    } else if (!trimmed.empty() && trimmed != "BufferAssignment:" && unknown++ == 0) {
+      first_unknown = lines.number();
     }
   }
+  if (unknown != 0 && known)
+    table.warnings.push_back(
+        fmt::format("line {}: neither an allocation nor a value{}", first_unknown,
+                    unknown == 1 ? "" : fmt::format(", the first of {} such lines", unknown)));
   if (!known) return InputError("not a buffer assignment, expected `BufferAssignment:`");
   if (!text.ends_with('\n')) table.warnings.emplace_back("the last line is cut off");
   table.source = BufferSource::kText;

@@ -30,7 +30,9 @@ std::optional<LiveRanges::Range> ReadRange(std::string_view line) {
   auto start = TakePoint(line);
   if (!start || !TakeWord(line, "-")) return std::nullopt;
   auto end = TakePoint(line);
-  if (!end) return std::nullopt;
+  const bool is_one =
+      IsPrintable(range.instruction) && range.instruction.find_first_of(" {}") == std::string::npos;
+  if (!end || !line.empty() || !is_one) return std::nullopt;
   range.start = *start;
   range.end = *end;
   return range;
@@ -121,6 +123,10 @@ LiveRanges ReadLiveRanges(std::string_view text) {
   LineReader lines(text);
   std::string_view line;
   enum class Section : uint8_t { kNone, kProgram, kRanges } section = Section::kNone;
+  size_t most_gaps = text.size() / std::string_view("0:a\n").size();
+  auto lose = [&] {
+    if (live.lost_lines++ == 0) live.first_lost_line = lines.number();
+  };
   while (lines.Next(line)) {
     line = Trim(line);
     if (line == "InstructionSequence:") {
@@ -131,12 +137,23 @@ LiveRanges ReadLiveRanges(std::string_view text) {
       live.complete = true;
       break;
     } else if (section == Section::kProgram) {
-      auto number = TakePoint(line);
-      // Numbers follow on from 0; anything else would let a file choose our memory.
-      if (number && static_cast<size_t>(*number) == live.program.size() && TakeWord(line, ":"))
+      const auto number = TakePoint(line);
+      const size_t next = live.program.size();
+      const size_t at = number ? static_cast<size_t>(*number) : 0;
+      // Numbers follow on from 0, but for lines that are lost: as many as the text could hold.
+      if (number && at >= next && at - next <= most_gaps && TakeWord(line, ":")) {
+        most_gaps -= at - next;
+        live.program.resize(at);
         live.program.emplace_back(line);
+      } else if (!line.empty()) {
+        lose();
+      }
     } else if (section == Section::kRanges) {
-      if (auto range = ReadRange(line)) live.ranges.push_back(*std::move(range));
+      if (auto range = ReadRange(line)) {
+        live.ranges.push_back(*std::move(range));
+      } else if (!line.empty()) {
+        lose();
+      }
     }
   }
   return live;
