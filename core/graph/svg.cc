@@ -66,6 +66,7 @@ class SvgWriter {
   // Of a picture that is dressed, what it is dressed in stands beside it.
   bool HasLegend() const { return !options_.dress; }
   uint32_t Fill(const SvgDress& dress) const {
+    if (dress.fill) return *dress.fill;
     if (!options_.dress) return options_.colors.node;
     return MixColors(options_.colors.node, dress.color,
                      dress.place == analysis::Place::kHost ? 0.4f : 0.16f);
@@ -179,6 +180,10 @@ class SvgWriter {
     Add("<g{}><title>{}</title>", first ? fmt::format(" id=\"{}\"", id) : "",
         EscapeHtml(Explain(tree_, box.node, options_.placement)));
   }
+  static std::string StyleAttribute(std::string_view style) {
+    style.remove_prefix(style.starts_with(';') ? 1 : 0);
+    return style.empty() ? std::string() : fmt::format(" style=\"{}\"", style);
+  }
   bool Linked(NodeId id) const { return options_.link_to_lines && IsInstruction(id); }
 
   void AddFrame(const Box& box) {
@@ -213,7 +218,7 @@ class SvgWriter {
     } else {
       AddStack(area, dress);
     }
-    if (instruction || options_.dress) {
+    if ((instruction || options_.dress) && !dress.fill) {
       Add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"4\" height=\"{:.1f}\" fill=\"#{:06x}\"/>",
           box.x + 5, box.y + 6, box.height - 12, dress.color);
     }
@@ -236,13 +241,14 @@ class SvgWriter {
     const bool two_lines = box.height >= kNodeHeight;
     const float left = box.x + kNodePadding + 2;
     const float size = two_lines ? kTitleSize : kSubtitleSize;
+    const std::string ink = dress.fill ? fmt::format("fill:#{:06x}", dress.ink) : std::string();
+    const std::string font = two_lines ? std::string() : fmt::format(";font-size:{:.0f}px", size);
     Add("<text class=\"t\" x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>", left,
-        two_lines ? box.y + 18 : box.y + box.height / 2 + 4,
-        two_lines ? "" : fmt::format(" style=\"font-size:{:.0f}px\"", size),
+        two_lines ? box.y + 18 : box.y + box.height / 2 + 4, StyleAttribute(ink + font),
         EscapeHtml(ElideEnd(text.title, columns(size))));
     if (two_lines) {
-      Add("<text class=\"s\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", left, box.y + 35,
-          EscapeHtml(ElideEnd(text.subtitle, columns(kSubtitleSize))));
+      Add("<text class=\"s\" x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>", left, box.y + 35,
+          StyleAttribute(ink), EscapeHtml(ElideEnd(text.subtitle, columns(kSubtitleSize))));
     }
     if (Linked(box.node)) Add("</a>");
     AddChips(box);

@@ -29,6 +29,9 @@ struct SvgDress {
   analysis::Place place = analysis::Place::kUndecided;
   std::optional<uint32_t> ring;  // around what is shown
   std::string mark;              // written below it
+  // Of all of the box, and what is written on it: its heat. Without: pale, with a stripe.
+  std::optional<uint32_t> fill = std::nullopt;
+  uint32_t ink = 0;
 };
 
 struct SvgLane {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The viewer's figures as a table: figures.py GRAPH_FRAMES MODULE… [--runs 3] [--open]. Each module is measured in processes of its own.
+"""The viewer's figures as a table: figures.py GRAPH_FRAMES MODULE… [--runs 3] [--open | --heat]. Each module is measured in processes of its own.
 
 First frame, first graph (the three pictures with colours, hulls and lanes) and all of the screen (with the sentence and the suggested selection
 resolved) count from the start of the process, medians of the runs; CPU time is of all threads. Frames are CPU time from input to draw lists,
@@ -44,8 +44,9 @@ def main():
     parser.add_argument('modules', nargs='+')
     parser.add_argument('--runs', type=int, default=3)
     parser.add_argument('--open', action='store_true', help='with groups and fusions opened, up to 2,000 boxes')
+    parser.add_argument('--heat', action='store_true', help='filled by bytes moved')
     arguments = parser.parse_args()
-    extra = ['--open'] if arguments.open else []
+    extra = ['--open'] if arguments.open else ['--heat'] if arguments.heat else []
     columns = []
     for module in arguments.modules:
         runs = [measure(arguments.program, module, extra) for _ in range(arguments.runs)]

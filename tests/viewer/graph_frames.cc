@@ -1,7 +1,8 @@
 // Times of the screen Graph without a display, from the start of the process: first frame, first
 // graph, frames while panning, zooming and typing a search, memory.
-//   graph_frames PATH [--open | --first]
-// --open: with groups and fusions opened, up to 2,000 boxes; --first: no more than the first graph.
+//   graph_frames PATH [--open | --first | --heat]
+// --open: with groups and fusions opened, up to 2,000 boxes; --first: no more than the first graph;
+// --heat: filled by bytes moved.
 // Frame times are of the CPU from input to draw lists: nothing is rasterised.
 #include <imgui.h>
 #include <time.h>
@@ -194,6 +195,14 @@ int Main(int count, char** arguments) {
         "opened in %.1f ms: %s", Milliseconds(opened),
         application.dock().Find("graph")->view->HighlightedItems(application.session()).c_str());
     Settle(application);
+  }
+  if (count > 2 && std::string(arguments[2]) == "--heat") {
+    auto asked = Clock::now();
+    application.Run(Command::kHeatBytes);
+    Settle(application);
+    std::printf(
+        "heat after %.1f ms: %s", Milliseconds(asked),
+        application.dock().Find("graph")->view->HighlightedItems(application.session()).c_str());
   }
   Move(application);
   Search(application);

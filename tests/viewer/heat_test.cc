@@ -1,12 +1,15 @@
 // Heat: its figures against `info --json` and `profile --json`, its scale, and where it shows.
 #include "viewer/facts/heat.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/facts/peak_scopes.h"
+#include "viewer/frame/svg.h"
 #include "viewer/widgets/heat_ramp.h"
 #include "viewer/widgets/treemap.h"
 
@@ -14,6 +17,11 @@ namespace hloscope::viewer {
 namespace {
 
 constexpr const char* kProfile = "gpt_train_step/gpt_train_step.xplane.pb.gz";
+
+// "#1a1f26" of 0xAABBGGRR.
+std::string Hex(uint32_t color) {
+  return fmt::format("#{:02x}{:02x}{:02x}", color & 0xff, color >> 8 & 0xff, color >> 16 & 0xff);
+}
 
 class HeatTest : public ReadingTest {
  protected:
@@ -140,6 +148,64 @@ TEST_F(HeatTest, PeakIsThatOfInfoMemory) {
   // The moments of Adam are as large as the parameters.
   EXPECT_GT(bytes_of("params"), 0);
   EXPECT_EQ(bytes_of("mean"), bytes_of("square"));
+}
+
+// As in the window: the hottest box is filled all over, what is written on it can be read, and
+// there is no stripe of its kernel.
+TEST_F(HeatTest, ThePictureInAFileIsFilledByHeat) {
+  Start({Sample("attention_block_h100")});
+  app().Run(Command::kHeatBytes);
+  Press("Ctrl+2");
+  Settle();
+  const auto facts = Facts(HeatMeasure::kBytes);
+  const Theme theme(true);
+  const uint32_t hottest = HeatColor(theme, 1), ink = InkOn(theme, hottest);
+  const std::string svg =
+      app().dock().Find("graph")->view->Export(ExportFormat::kSvg, session()).value_or("");
+  const std::string name(facts->of->name(facts->hottest[0]));
+  size_t found = 0;
+  for (size_t at = 0; (at = svg.find("<title>" + name, at)) != std::string::npos; ++at) {
+    const std::string node = svg.substr(at, svg.find("</g>", at) - at);
+    EXPECT_NE(node.find("fill=\"" + Hex(hottest) + "\""), std::string::npos) << node;
+    EXPECT_NE(node.find("style=\"fill:" + Hex(ink)), std::string::npos) << node;
+    EXPECT_EQ(node.find("width=\"4\""), std::string::npos) << node;
+    ++found;
+  }
+  EXPECT_EQ(found, 2u);  // as what was fused, and where it runs
+  app().Run(Command::kGraphHeat);
+  Settle();
+  const std::string cold =
+      app().dock().Find("graph")->view->Export(ExportFormat::kSvg, session()).value_or("");
+  EXPECT_EQ(cold.find(Hex(hottest)), std::string::npos);
+}
+
+// The number of a line of text stands on the heat of what the line defines.
+TEST_F(HeatTest, LinesOfTextHaveTheirHeat) {
+  Start({Sample("attention_block_h100")});
+  const auto facts = Facts(HeatMeasure::kBytes);
+  const hlo::InstructionId hottest = facts->hottest[0];
+  session().navigation.Select(Selection::OfInstruction(0, facts->stage, hottest));
+  Press("Ctrl+3");
+  app().dock().Focus("text");
+  Settle();
+  // How many areas have the hottest colour; one of them is in the legend.
+  const auto hot = [this](std::string_view view) {
+    const Dock::Panel& panel = *app().dock().Find(view);
+    const std::string svg =
+        SvgOfFrame(panel.x, panel.y, panel.width, panel.height, 0x14171c).value_or("");
+    const std::string color = Hex(HeatColor(Theme(true), 1));
+    size_t count = 0;
+    for (size_t at = 0; (at = svg.find(color, at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(hot("text"), 0u);
+  app().Run(Command::kHeatBytes);
+  Settle();
+  ExpectSeen("text", "bytes moved (estimate): 0");
+  EXPECT_GE(hot("text"), 2u);
+  app().dock().Focus("changes");
+  Settle();
+  EXPECT_GE(hot("changes"), 2u);
 }
 
 TEST_F(HeatTest, TheListSelectsAndTheMenuChooses) {

@@ -7,6 +7,7 @@
 
 #include "core/base/counted.h"
 #include "viewer/facts/profile_model.h"
+#include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/timeline_camera.h"
@@ -128,7 +129,11 @@ std::string KernelFactsText(Context& context, const dump::Kernel& kernel, int32_
     }
     if (const std::string times = TimesText(context, number, *row); !times.empty()) add(times);
   }
-  return text.empty() ? std::string("launch dimensions unknown") : text;
+  if (!text.empty()) return text;
+  const auto modules = context.document.dump()->modules();
+  const auto module = static_cast<size_t>(context.navigation.module());
+  const bool is_cpu = module < modules.size() && modules[module].device == "cpu";
+  return is_cpu ? "on a CPU, without launch dimensions" : "launch dimensions unknown";
 }
 
 }  // namespace hloscope::viewer

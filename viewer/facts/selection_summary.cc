@@ -33,11 +33,12 @@ std::string ExtentText(const dump::Extent3& extent) {
   return fmt::format("{}×{}×{}", extent[0], extent[1], extent[2]);
 }
 
-std::string LaunchText(const dump::Kernel& kernel) {
+// A kernel of a CPU has none.
+std::string LaunchText(const dump::Kernel& kernel, std::string_view device) {
   std::string text;
   if (kernel.launch.blocks) text += ", grid " + ExtentText(*kernel.launch.blocks);
   if (kernel.launch.threads) text += ", block " + ExtentText(*kernel.launch.threads);
-  return text.empty() ? ", launch dimensions unknown" : text;
+  return text.empty() && device != "cpu" ? ", launch dimensions unknown" : text;
 }
 
 struct FusionKey {
@@ -179,7 +180,7 @@ class Teller {
         if (std::ranges::find(code.instructions, name) == code.instructions.end()) continue;
         return {.tone = Tone::kGood,
                 .text = fmt::format("computed by kernel {}{}", code.name.substr(0, 80),
-                                    LaunchText(code)),
+                                    LaunchText(code, entry_.device)),
                 .view = "code"};
       }
       return {.tone = Tone::kGood, .text = "computed by kernel " + name, .view = "kernels"};

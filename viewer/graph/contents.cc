@@ -19,6 +19,7 @@ using hlo::InstructionId;
 struct ContentsKey {
   using Value = Contents;
   int32_t module = -1, stage = -1;
+  bool of_source = false;  // the program is what was written, not the stage itself
   Contents::Measures measures;
   auto operator<=>(const ContentsKey&) const = default;
 };
@@ -242,7 +243,7 @@ std::shared_ptr<const Contents> ContentsOf(Context& context, int32_t module, int
       measures.heat->measure == HeatMeasure::kError)
     measures.heat = measures.bytes;
   if (!is_of_stage(measures.peak) || !measures.peak->missing.empty()) measures.peak = nullptr;
-  const ContentsKey key{module, stage, measures};
+  const ContentsKey key{module, stage, source != nullptr, measures};
   const Pending<Contents>& made = context.cache.Get(
       key, "summing up scopes", [program, kernels, source, measures](TaskControl&) {
         return Computed<Contents>(

@@ -33,6 +33,8 @@ class ContentsPane {
                      ImVec2 room);
   // Up, Down, Left (close, or the scope around), Right (open); else as a graph.
   ContentEvents Step(Command command);
+  // The next selection is nobody's choice: what is in view stays in view.
+  void StayOnce() { stays_ = true; }
   void CloseAll();
   void OpenAll();
   // Rows of a scope in program order, or the largest first: by what the bars show, or by the peak.
@@ -55,6 +57,7 @@ class ContentsPane {
     float left = 0, became = 0, runs = 0, peak = 0,
           right = 0;  // where they begin on the screen, and the end
   };
+  // --- contents_rows.cc
   void FillRows();
   void FindHits();
   void OpenLargest(size_t rows, int depth);
@@ -66,6 +69,7 @@ class ContentsPane {
   ContentSums SumsOf(const Row& row) const;
   uint32_t KernelOf(const Row& row, const ContentSums& sums) const;
   std::string NameOf(const Row& row) const;
+  // --- contents_pane.cc
   std::string FiguresOf(const ContentSums& sums) const;
   void DrawHead(Frame& frame, const Columns& columns, const ContentTitles& titles);
   void DrawRow(Frame& frame, size_t index, const Columns& columns, ContentEvents& events);
@@ -82,7 +86,7 @@ class ContentsPane {
   std::vector<Row> rows_;
   std::shared_ptr<const GraphHits> hits_;
   std::unordered_set<uint32_t> found_;  // rows that hits are in
-  bool stale_ = true;
+  bool stale_ = true, stays_ = false;
   std::shared_ptr<const GraphData> data_;     // that the rows are of
   std::shared_ptr<const Contents> contents_;  // null: nothing is counted
   KernelPaint paint_;

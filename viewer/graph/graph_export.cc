@@ -136,6 +136,10 @@ graph::SvgPane GraphPane::ToSvgPane(bool lanes) const {
                           .place = box.place,
                           .ring = std::nullopt,
                           .mark = {}};
+    if (box.fill != 0) {
+      dress.fill = ToRgb(box.fill);
+      dress.ink = ToRgb(box.ink);
+    }
     const bool shown = box.tint != 0 && box.kernel == scene.highlighted_kernel;
     const auto boxes = boxes_of.find(box.kernel);
     if (box.hull != 0 && boxes != boxes_of.end() && boxes->second > 1)

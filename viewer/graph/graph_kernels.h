@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/analysis/align/alignment.h"
+#include "core/graph/computed_by.h"
 #include "core/graph/kernel_map.h"
 #include "core/graph/overview.h"
 #include "viewer/graph/graph_data.h"
@@ -20,7 +21,7 @@ namespace hloscope::viewer {
 struct SourceKernels {
   analysis::Alignment links;
   std::vector<uint32_t> kernel_of;  // by instruction of the earlier stage
-  graph::KernelMembers members;
+  graph::OperationsOfKernels members;
   std::shared_ptr<const hlo::Module> first;
 };
 

@@ -5,14 +5,11 @@
 #include <imgui/imgui.h>
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 #include <unordered_set>
 
-#include "core/graph/count_text.h"
 #include "core/graph/svg.h"
 #include "core/graph/unfolding.h"
-#include "core/hlo/words.h"
 #include "viewer/graph/graph_legend.h"
 #include "viewer/graph/graph_outline.h"
 #include "viewer/lab/hover_values.h"
@@ -22,7 +19,6 @@
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
-#include "viewer/widgets/heat_ramp.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -33,7 +29,6 @@ using graph::NodeId;
 using graph::NodeKind;
 
 constexpr size_t kMaxOpened = 2000;
-constexpr float kMinTitle = 0.75f;  // of the size of text
 
 // The final stage runs as all of the dump says, others as the module itself shows.
 analysis::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int32_t stage,
@@ -159,27 +154,6 @@ void GraphPane::Follow(Frame& frame) {
   }
 }
 
-std::string GraphPane::Explain(NodeId id) const {
-  std::string text = graph::Explain(data_->graph.tree(), id, &data_->placement);
-  if (heat_) {
-    const double value = heat_->ValueOf(data_->graph.tree(), id);
-    if (value > 0)
-      text += fmt::format("\n{}: {}", HeatRowOf(heat_facts_->measure).title,
-                          HeatText(*heat_facts_, value));
-  }
-  const graph::Node& node = data_->graph.tree()[id];
-  if (node.kind != NodeKind::kInstruction) return text;
-  const hlo::Opcode opcode = (*data_->module)[node.instruction].opcode;
-  text += fmt::format("\n{}: {}", hlo::ToString(opcode), hlo::Describe(opcode));
-  if (context_ == nullptr) return text;
-  if (host_runs_ != nullptr) {
-    const auto ran = host_runs_->sentences.find(node.instruction.index);
-    if (ran != host_runs_->sentences.end()) text += "\n" + ran->second;
-  }
-  return text + "\n\n" +
-         HoverValues(*context_, module(), stage(), *data_->module, node.instruction);
-}
-
 // For what acts on the instruction under the pointer.
 void GraphPane::NoteHovered(const CanvasEvents& events) const {
   if (!events.hovered.valid()) return;
@@ -187,84 +161,6 @@ void GraphPane::NoteHovered(const CanvasEvents& events) const {
   if (node.kind != NodeKind::kInstruction) return;
   context_->marks.Of<Hovered>() = {Selection::OfInstruction(module(), stage(), node.instruction),
                                    ImGui::GetFrameCount()};
-}
-
-// How a box looks by what the dump says.
-BoxStyle GraphPane::StyleOf(NodeId id) const {
-  BoxStyle style;
-  style.color = colors_->Of(id);
-  style.verdict = colors_->VerdictAt(id);
-  const graph::Node& node = data_->graph.tree()[id];
-  if (node.kind == NodeKind::kInstruction) {
-    style.place = data_->placement.instructions[node.instruction.index].place;
-    const auto moved = data_->transfers.find(node.instruction.index);
-    if (moved != data_->transfers.end()) style.transfer = moved->second;
-  } else if (const analysis::Place place = graph::PlaceOf(data_->places.Of(id));
-             place == analysis::Place::kHost) {
-    // A group with work on the host is as loud as that.
-    style.place = place;
-  }
-  if (heat_) {
-    const double place = heat_facts_->PlaceOf(heat_->ValueOf(data_->graph.tree(), id));
-    style.color = place > 0 ? HeatColor(*theme_, place) : (*theme_)[Color::kPanel];
-    style.fill = style.color;
-    style.ink = place > 0 ? InkOn(*theme_, style.fill) : (*theme_)[Color::kTextSecondary];
-  }
-  style.weight = WeightOf(id);
-  style.kernel = KernelOf(id);
-  if (style.kernel == graph::kNoKernel) return style;
-  const graph::KernelMap::Kernel& kernel = kernels_.kernels->map.kernels[style.kernel];
-  style.tint = style.hull = tints_[kernel.color];
-  // What was written wears where it came to run.
-  if (style.place == analysis::Place::kUndecided) style.place = kernel.place;
-  return style;
-}
-
-CanvasScene GraphPane::SceneOf(const graph::Picture& picture) const {
-  CanvasScene scene;
-  scene.tree = &data_->graph.tree();
-  scene.picture = &picture;
-  scene.graph = graph_;
-  scene.version = data_->graph.version() * 1'000'003 + style_version_;
-  // Found when the first box gets its style: scenes are made for every frame.
-  const auto on_host = std::make_shared<std::optional<std::unordered_set<uint32_t>>>();
-  scene.style = [this, on_host, &picture](NodeId id) {
-    if (!on_host->has_value()) *on_host = NodesOnHost(picture);
-    BoxStyle style = StyleOf(id);
-    if (!(*on_host)->contains(id.index)) return style;
-    style.place = analysis::Place::kHost;
-    const graph::Node& node = data_->graph.tree()[id];
-    const bool is_itself = node.kind == NodeKind::kInstruction &&
-                           host_runs_->sentences.contains(node.instruction.index);
-    style.note = is_itself ? kRanOnHost : kPartRanOnHost;
-    if (paints_places_) style.color = PlaceColor(*theme_, style.place);
-    return style;
-  };
-  scene.explain = [this](NodeId id) { return Explain(id); };
-  scene.transfer = [this](NodeId id) -> const analysis::Transfer* {
-    const graph::Node& node = data_->graph.tree()[id];
-    if (node.kind != NodeKind::kInstruction) return nullptr;
-    auto at = data_->transfers.find(node.instruction.index);
-    return at == data_->transfers.end() ? nullptr : at->second;
-  };
-  scene.selected = focus_;
-  scene.highlighted = &highlighted_;
-  scene.found = &found_;
-  scene.highlighted_kernel = highlighted_kernel_;
-  MarkEnclosing(picture, scene);
-  return scene;
-}
-
-// How much is in a box: instructions, those of a kernel or a body too.
-uint32_t GraphPane::WeightOf(NodeId id) const {
-  const graph::Node& node = data_->graph.tree()[id];
-  if (node.kind != NodeKind::kInstruction) return node.instructions;
-  const uint32_t kernel = kernels_.Of(node.instruction);
-  if (kernel != graph::kNoKernel && kernels_.source == nullptr)
-    return static_cast<uint32_t>(kernels_.kernels->members.Of(kernel).size());
-  uint32_t weight = 0;
-  for (uint32_t count : data_->places.Of(id)) weight += count;
-  return weight;
 }
 
 void GraphPane::Find(Frame& frame, const std::string& text) {
@@ -337,99 +233,6 @@ void GraphPane::DrawCard(Frame& frame, float width, float height) {
   }
   const ImVec2 corner = ImGui::GetItemRectMin();
   DrawGroupCard(frame, tree, focus_, sums_, corner, {corner.x + width, corner.y + height});
-}
-
-float GraphPane::LaneTitleHeight() { return ImGui::GetTextLineHeight(); }
-
-void GraphPane::PlaceLanes() {
-  const graph::Picture& picture = data_->graph.picture();
-  const uint64_t version = data_->graph.version() * 1'000'003 + style_version_;
-  if (lanes_version_ == version) return;
-  lanes_version_ = version;
-  lanes_ = graph::PlaceInLanes(data_->graph.tree(), picture, data_->places);
-}
-
-CanvasEvents GraphPane::DrawLanes(Frame& frame, const char* id, float width, float height) {
-  PlaceLanes();
-  // All lanes are always in view: only the height is zoomed.
-  lanes_canvas_.x = lanes_.picture.width / 2;
-  lanes_canvas_.stretch =
-      (width / frame.scale - 12) / std::max(1.0f, lanes_.picture.width * lanes_canvas_.zoom);
-  const ImVec2 corner = ImGui::GetCursorScreenPos();
-  DrawLaneTitles(frame, width);
-  const ImVec2 below = ImGui::GetCursorScreenPos();
-  CanvasEvents events = lanes_canvas_.Draw(frame, id, {width, height - (below.y - corner.y)},
-                                           SceneOf(lanes_.picture), false);
-  NoteHovered(events);
-  ImDrawList& list = *ImGui::GetWindowDrawList();
-  const float zoom = lanes_canvas_.zoom * lanes_canvas_.stretch * frame.scale;
-  const float bottom = corner.y + height;
-  for (size_t k = 0; k < lanes_.lanes.size(); ++k) {
-    const graph::LaneSpan& a = lanes_.lanes[k];
-    const auto at = [&](float px) { return corner.x + width / 2 + (px - lanes_canvas_.x) * zoom; };
-    if (graph::IsHost(a.lane))
-      list.AddRectFilled({at(a.left - 20), corner.y}, {at(a.left + a.width + 20), bottom},
-                         frame.theme.With(Color::kDeviceFallback, 0.10f));
-    if (k + 1 == lanes_.lanes.size()) break;
-    const float x = at((a.left + a.width + lanes_.lanes[k + 1].left) / 2);
-    list.AddLine({x, corner.y}, {x, bottom}, frame.theme[Color::kLine]);
-  }
-  if (lanes_.lanes.empty())
-    list.AddText({corner.x + 8 * frame.scale, below.y + 8 * frame.scale},
-                 frame.theme[Color::kTextSecondary], "no instruction here executes");
-  if (lanes_.no_code > 0) {
-    const std::string left_out =
-        "+ " + graph::CountedText(lanes_.no_code, "box", "boxes") + " without code";
-    const ImVec2 size = ImGui::CalcTextSize(left_out.c_str());
-    if (size.x < width - 12 * frame.scale)
-      list.AddText({corner.x + width - size.x - 6 * frame.scale, bottom - size.y - 4 * frame.scale},
-                   frame.theme[Color::kTextSecondary], left_out.c_str());
-  }
-  return events;
-}
-
-std::string GraphPane::TitleOf(const graph::LaneSpan& lane) const {
-  const bool known = data_->placement.compiled || lane.lane != graph::Lane::kRuntime;
-  return known ? std::string(graph::TitleOf(lane.lane)) : "no placement before fusion";
-}
-
-// How many instructions run in a lane of the whole stage, also what is not in this picture; of the
-// host also how many bytes move.
-std::string GraphPane::CountIn(const graph::LaneSpan& lane) const {
-  const bool known = kernels_.kernels != nullptr && data_->placement.compiled &&
-                     lane.lane != graph::Lane::kRuntime;
-  std::string count = CountText(known ? kernels_.kernels->lanes[static_cast<size_t>(lane.lane)]
-                                      : static_cast<int64_t>(lane.instructions));
-  const int64_t bytes =
-      known ? kernels_.kernels->lane_bytes[static_cast<size_t>(lane.lane)] : int64_t{0};
-  if (bytes > 0) count += ", " + graph::BytesText(bytes);
-  return count;
-}
-
-// Above the canvas: how many instructions run in each lane, and of the host how many bytes move.
-void GraphPane::DrawLaneTitles(Frame& frame, float width) const {
-  const ImVec2 corner = ImGui::GetCursorScreenPos();
-  const float zoom = lanes_canvas_.zoom * lanes_canvas_.stretch * frame.scale;
-  const float tall = LaneTitleHeight();
-  ImDrawList& list = *ImGui::GetWindowDrawList();
-  for (const graph::LaneSpan& lane : lanes_.lanes) {
-    const float left = corner.x + width / 2 + (lane.left - lanes_canvas_.x) * zoom;
-    const float right = left + lane.width * zoom;
-    const bool host = graph::IsHost(lane.lane);
-    const std::string count = CountIn(lane);
-    const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + tall);
-    // A title is a little smaller before it is cut.
-    const float size = ImGui::GetFontSize();
-    const std::string title = TitleOf(lane) + " " + count;
-    const float needs = frame.font->CalcTextSizeA(size, FLT_MAX, 0, title.c_str()).x;
-    const float fits = std::clamp((clip.z - clip.x) / std::max(needs, 1.0f), kMinTitle, 1.0f);
-    list.AddText(frame.font, size * fits, {left, corner.y},
-                 frame.theme[host ? Color::kDeviceFallback : Color::kText], title.c_str(), nullptr,
-                 0, &clip);
-    if (ImGui::IsMouseHoveringRect({left, corner.y}, {right, corner.y + tall}))
-      ImGui::SetTooltip("%s: %s", TitleOf(lane).c_str(), count.c_str());
-  }
-  ImGui::Dummy({width, tall});
 }
 
 void GraphPane::Toggle(NodeId id) {

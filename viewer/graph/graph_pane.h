@@ -17,6 +17,7 @@
 #include "viewer/graph/graph_data.h"
 #include "viewer/graph/graph_ribbon.h"
 #include "viewer/graph/heat_paint.h"
+#include "viewer/graph/lane_list.h"
 
 namespace hloscope::viewer {
 
@@ -36,8 +37,10 @@ class GraphPane {
   // Which nodes stand for the selection, after Ready.
   void Follow(Frame& frame);
   CanvasEvents Draw(Frame& frame, const char* id, float width, float height, bool minimap);
-  // The same graph by what executes it, in lanes with titles; after Paint.
-  CanvasEvents DrawLanes(Frame& frame, const char* id, float width, float height);
+  // The same graph by what executes it, in lanes with titles; after Paint. Where there is not room
+  // for a column each, as a list. `contents` of the stage itself; null: nothing is counted yet.
+  CanvasEvents DrawLanes(Frame& frame, const char* id, float width, float height,
+                         const std::shared_ptr<const Contents>& contents);
   // The lanes as they are drawn and exported.
   void PlaceLanes();
   // The height of those titles.
@@ -97,14 +100,17 @@ class GraphPane {
  private:
   void DrawCard(Frame& frame, float width, float height);
   void KeepWidth(float width);
-  void DrawLaneTitles(Frame& frame, float width) const;
+  void NoteHovered(const CanvasEvents& events) const;
+  // --- graph_pane_style.cc
   BoxStyle StyleOf(graph::NodeId id) const;
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
-  void NoteHovered(const CanvasEvents& events) const;
+  uint32_t WeightOf(graph::NodeId id) const;
+  // --- graph_pane_lanes.cc
+  bool IsNarrow(float width) const;
+  void DrawLaneTitles(Frame& frame, float width) const;
   std::string TitleOf(const graph::LaneSpan& lane) const;
   std::string CountIn(const graph::LaneSpan& lane) const;
-  uint32_t WeightOf(graph::NodeId id) const;
   // --- graph_pane_kernels.cc
   uint32_t FindKernelOf(graph::NodeId id) const;
   // The nodes that stand for a kernel in a picture.
@@ -129,6 +135,8 @@ class GraphPane {
   uint64_t style_version_ = 0;
   std::vector<LegendEntry> legend_;
   GraphCanvas canvas_, lanes_canvas_;
+  LaneList lane_list_;
+  bool shows_list_ = false;  // instead of columns, in the last frame
   graph::LanePicture lanes_;
   uint64_t lanes_version_ = 0;
   bool fitted_ = false, follows_size_ = true;

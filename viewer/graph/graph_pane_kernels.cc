@@ -48,7 +48,9 @@ RibbonStep GraphPane::AreasOf(uint32_t kernel, bool in_lanes) const {
   const graph::Picture& picture = in_lanes ? lanes_.picture : data_->graph.picture();
   const GraphCanvas& canvas = in_lanes ? lanes_canvas_ : canvas_;
   for (NodeId node : NodesOf(kernel, picture)) {
-    if (const auto area = canvas.OnScreen(*picture.Find(node))) areas.push_back(*area);
+    const auto area =
+        in_lanes && shows_list_ ? lane_list_.OnScreen(node) : canvas.OnScreen(*picture.Find(node));
+    if (area) areas.push_back(*area);
   }
   return areas;
 }

@@ -38,6 +38,8 @@ class ChangeCanvas {
     if (heat != heat_) ++style_version_;
     heat_ = heat;
   }
+  // Of either side; null: off.
+  const HeatPaint* heat() const { return heat_[heat_[0] == nullptr ? 1 : 0].get(); }
   void Highlight(std::unordered_set<uint32_t> highlighted, graph::NodeId selected);
   graph::NodeId selected() const { return selected_; }
   void Reveal(graph::NodeId id);

@@ -3,6 +3,7 @@
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <memory>
@@ -11,6 +12,8 @@
 #include "core/hlo/text/text.h"
 #include "viewer/facts/comparison.h"
 #include "viewer/facts/selection_summary.h"
+#include "viewer/graph/graph_legend.h"
+#include "viewer/graph/stage_heat.h"
 #include "viewer/model/document.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
@@ -30,6 +33,7 @@ class ChangesView : public View {
     const std::optional<StagePair> pair = DrawChangeHead(frame);
     if (!pair) return;
     pair_ = *pair;
+    FindHeat(frame.context);
     DrawHead(frame, *pair_.changes);
     if (!pair_.changes->counts.any() && !unchanged_) {
       rows_.clear();
@@ -94,6 +98,16 @@ class ChangesView : public View {
     ImGui::Checkbox("Show unchanged", &unchanged_);
     Help("show unchanged instructions too");
     DrawIgnoreMetadata(frame);
+    if (const auto& heat = paint_[paint_[0] == nullptr ? 1 : 0])
+      DrawLegend(frame, HeatLegend(frame.theme, heat->facts()));
+  }
+
+  // Of two stages of one module; of a second dump nothing is measured.
+  void FindHeat(Context& context) {
+    paint_ = {};
+    if (pair_.second != 0 || pair_.module_before != pair_.module) return;
+    paint_[0] = heat_[0].Find(context, pair_.module, pair_.before, pair_.text_before);
+    paint_[1] = heat_[1].Find(context, pair_.module, pair_.after, pair_.text_after);
   }
 
   struct Line {
@@ -179,7 +193,8 @@ class ChangesView : public View {
         const bool pressed = ImGui::InvisibleButton("##row", ImVec2(std::max(1.0f, width), height));
         ImGui::PopStyleVar();
         if (pressed && line.skipped == 0) Click(frame.context, line);
-        if (ImGui::IsItemHovered() && line.skipped == 0) ShowWhole(before, after, line);
+        if (ImGui::IsItemHovered() && line.skipped == 0)
+          ShowWhole(before, after, line, SentenceOf(line));
         DrawRow(frame, line, line.skipped > 0 ? nullptr : &TextsOf(before, after, i), at, width,
                 height, i == selected_row_);
         ImGui::PopID();
@@ -207,11 +222,21 @@ class ChangesView : public View {
     return SafeText(folded ? FoldLine(cut, dump::FileKind::kHloText) : std::string(cut), kMax);
   }
 
-  static void ShowWhole(const hlo::Module& before, const hlo::Module& after, const Line& line) {
+  // The heat of a row: after the pass, else before it.
+  std::string SentenceOf(const Line& line) const {
+    std::string sentence;
+    if (paint_[1] != nullptr) sentence = HeatSentence(*paint_[1], line.after);
+    if (sentence.empty() && paint_[0] != nullptr) sentence = HeatSentence(*paint_[0], line.before);
+    return sentence;
+  }
+
+  static void ShowWhole(const hlo::Module& before, const hlo::Module& after, const Line& line,
+                        const std::string& more) {
     std::string text = TextOf(before, line.before, false);
     std::string later = TextOf(after, line.after, false);
     if (!text.empty() && !later.empty() && text != later) text += "\n\n" + later;
     if (text.empty()) text = later;
+    if (!more.empty()) text += "\n\n" + more;
     if (!ImGui::BeginTooltip()) return;
     ImGui::PushTextWrapPos(ImGui::GetFontSize() * 50);
     ImGui::TextUnformatted(text.c_str());
@@ -251,13 +276,15 @@ class ChangesView : public View {
     return *known;
   }
 
-  static void DrawRow(Frame& frame, const Line& line, const RowTexts* texts, ImVec2 at, float width,
-                      float height, bool selected) {
+  void DrawRow(Frame& frame, const Line& line, const RowTexts* texts, ImVec2 at, float width,
+               float height, bool selected) const {
     ImDrawList* draw = ImGui::GetWindowDrawList();
     const Theme& theme = frame.theme;
     if (selected)
       draw->AddRectFilled(at, ImVec2(at.x + width, at.y + height), theme[Color::kSelected]);
-    float sign_width = 20 * frame.scale, half = (width - sign_width) / 2;
+    const bool is_hot = paint_[0] != nullptr || paint_[1] != nullptr;
+    const float sign_width = (20 + (is_hot ? kStripe : 0)) * frame.scale;
+    const float half = (width - sign_width) / 2;
     float y = at.y + (height - ImGui::GetTextLineHeight()) / 2;
     if (line.skipped > 0) {
       std::string text = fmt::format("{} unchanged", CountText(line.skipped));
@@ -272,8 +299,18 @@ class ChangesView : public View {
               texts->is_one_side ? fill : Color::kRemovedFill, line.kind);
     DrawWords(frame, texts->words.after, ImVec2(at.x + sign_width + half, y), half, height,
               texts->is_one_side ? fill : Color::kAddedFill, line.kind);
+    DrawHeat(frame, 0, line.before, ImVec2(at.x + sign_width, at.y), height);
+    DrawHeat(frame, 1, line.after, ImVec2(at.x + sign_width + half, at.y), height);
     draw->AddLine(ImVec2(at.x + sign_width + half - 3, at.y),
                   ImVec2(at.x + sign_width + half - 3, at.y + height), theme[Color::kLine]);
+  }
+
+  // A stripe before the text of a side.
+  void DrawHeat(Frame& frame, size_t side, hlo::InstructionId id, ImVec2 at, float height) const {
+    const uint32_t fill = paint_[side] == nullptr ? 0 : HeatFill(frame.theme, *paint_[side], id);
+    if (fill != 0)
+      ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x - kStripe * frame.scale, at.y),
+                                                ImVec2(at.x, at.y + height - 1), fill);
   }
 
   // Long stretches that both sides share are cut, so that what differs is in sight; the name stays.
@@ -313,7 +350,11 @@ class ChangesView : public View {
     draw->PopClipRect();
   }
 
+  static constexpr float kStripe = 6;  // width, in logical pixels
+
   StagePair pair_;
+  std::array<StageHeat, 2> heat_;                          // before and after
+  std::array<std::shared_ptr<const HeatPaint>, 2> paint_;  // of this frame; null: off
   bool unchanged_ = false;
   int wanted_step_ = 0;
   std::vector<Line> rows_;

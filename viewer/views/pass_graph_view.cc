@@ -18,6 +18,7 @@
 #include "viewer/graph/graph_legend.h"
 #include "viewer/graph/heat_list.h"
 #include "viewer/graph/heat_paint.h"
+#include "viewer/graph/stage_heat.h"
 #include "viewer/model/document.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
@@ -266,21 +267,11 @@ class PassGraphView : public View {
   // Of two stages of the module in view; of a second dump nothing is measured.
   void FindHeat(Frame& frame) {
     ChangeCanvas::Heat paint;
-    heat_ = HeatInView(frame.context);
-    const bool fits = heat_ != nullptr && heat_->missing.empty() && pair_.second == 0 &&
-                      pair_.module == heat_->module && pair_.module_before == heat_->module;
-    if (!fits) {
-      heat_ = nullptr;
-    } else if (painted_ == heat_ && painted_pair_ == pair_number_ && paint_[0] && paint_[1]) {
-      paint = paint_;
-    } else {
-      painted_ = heat_;
-      painted_pair_ = pair_number_;
-      paint[0] = HeatPaintOf(frame.context, pair_.before, pair_.text_before, heat_);
-      paint[1] = HeatPaintOf(frame.context, pair_.after, pair_.text_after, heat_);
+    if (pair_.second == 0 && pair_.module_before == pair_.module) {
+      paint[0] = heat_[0].Find(frame.context, pair_.module, pair_.before, pair_.text_before);
+      paint[1] = heat_[1].Find(frame.context, pair_.module, pair_.after, pair_.text_after);
     }
-    paint_ = paint;
-    canvas_.SetHeat(paint_);
+    canvas_.SetHeat(paint);
   }
 
   // --- The one selection of all views
@@ -461,7 +452,8 @@ class PassGraphView : public View {
         {theme[Color::kLine], fmt::format("{} unchanged", CountText(counts.unchanged))});
     legend.push_back(
         {theme[Color::kTextDisabled], "only on the other side", graph::Outline::kDashed});
-    if (heat_ != nullptr) std::ranges::copy(HeatLegend(theme, *heat_), std::back_inserter(legend));
+    if (const HeatPaint* heat = canvas_.heat())
+      std::ranges::copy(HeatLegend(theme, heat->facts()), std::back_inserter(legend));
     return legend;
   }
 
@@ -472,9 +464,7 @@ class PassGraphView : public View {
   graph::ChangePart part_, wanted_part_;
   std::optional<std::array<float, 3>> wanted_camera_;
   ChangeCanvas canvas_;
-  std::shared_ptr<const HeatFacts> heat_, painted_;  // null: off; that paint_ is of
-  ChangeCanvas::Heat paint_;
-  uint64_t painted_pair_ = 0;
+  std::array<StageHeat, 2> heat_;  // before and after
   Side active_ = Side::kAfter;
   uint64_t followed_ = UINT64_MAX;    // version of the selection that is shown
   std::optional<uint64_t> revealed_;  // … and that the camera went to

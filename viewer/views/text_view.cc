@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/dump/instruction_lookup.h"
 #include "core/hlo/text/text.h"
+#include "viewer/graph/graph_legend.h"
+#include "viewer/graph/stage_heat.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/hover_words.h"
@@ -65,6 +68,8 @@ class TextView : public View {
     if (!ShowPending(frame, *document, "the text")) return;
     pane_.Show(document->value);
     pane_.SetWords(WordsOf(context, *document->value));
+    FindHeat(frame);
+    if (heat_ != nullptr) DrawLegend(frame, HeatLegend(frame.theme, heat_->facts()));
     Highlight(context);
     if (int64_t clicked = pane_.Draw(frame); clicked >= 0) Click(context, clicked);
   }
@@ -155,6 +160,37 @@ class TextView : public View {
     return [device = std::move(device)](std::string_view line, size_t at) {
       return HoverWords(line, at, device);
     };
+  }
+
+  // Of the instruction that a line defines.
+  void FindHeat(Frame& frame) {
+    Context& context = frame.context;
+    heat_ = nullptr;
+    pane_.SetHeat({});
+    const int32_t stage = ShownStage(context);
+    const int32_t module =
+        file_ < 0 ? context.navigation.module()
+                  : context.document.dump()->files()[static_cast<size_t>(file_)].module;
+    if (stage < 0 || module < 0) return;
+    const Pending<hlo::Module>& read = context.data.Module(module, stage);
+    if (!read.ready()) return;
+    heat_ = stage_heat_.Find(context, module, stage, read.value);
+    if (heat_ == nullptr) return;
+    const Pending<dump::InstructionLookup>& names =
+        context.cache.Get(PartKey<dump::InstructionLookup>{module, stage}, "finding names",
+                          [text = read.value](TaskControl&) {
+                            return Result<std::shared_ptr<const dump::InstructionLookup>>(
+                                std::make_shared<const dump::InstructionLookup>(text));
+                          });
+    if (!names.ready()) return;
+    const auto id_at = [names = names.value, document = pane_.document_ptr()](int64_t line) {
+      return names->ByName(NameOnLine(document->Line(line), document->kind()));
+    };
+    pane_.SetHeat(
+        {[id_at, heat = heat_, theme = &frame.theme](int64_t line) {
+           return HeatFill(*theme, *heat, id_at(line));
+         },
+         [id_at, heat = heat_](int64_t line) { return HeatSentence(*heat, id_at(line)); }});
   }
 
   // A line that was selected elsewhere opens its file; anything else brings the stage back.
@@ -352,6 +388,8 @@ class TextView : public View {
   TextKey key_;
   std::string find_, message_;
   TextPane pane_;
+  StageHeat stage_heat_;
+  std::shared_ptr<const HeatPaint> heat_;  // null: off
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "viewer/widgets/heat_ramp.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -116,6 +117,8 @@ std::string TextPane::HoveredWords(float x, float y, float height) {
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const int64_t number = top_ + static_cast<int64_t>((mouse.y - y) / height);
   const float column = (mouse.x - x - Gutter()) / AdvanceOfMono() + left_;
+  if (mouse.x < x + Gutter() && heat_.text && number < document_->lines())
+    return heat_.text(number);
   if (!words_ || column < left_ || number >= document_->lines()) return {};
   const Shown& line = ShownLine(number);
   // Other letters have other widths.
@@ -175,14 +178,9 @@ void TextPane::DrawLine(Frame& frame, int64_t number, float x, float y, float wi
     draw->AddRectFilled(
         ImVec2(x, y), ImVec2(x + width, y + height),
         frame.theme[highlighted_.size() > kFewLines ? Color::kHighlighted : Color::kSelected]);
-  if (number == caret_)
-    draw->AddRectFilled(ImVec2(x, y), ImVec2(x + 3 * frame.scale, y + height),
-                        frame.theme[Color::kAccent]);
-  std::string label = std::to_string(number + 1);
+  DrawNumber(frame, number, x, y, height);
   const float gutter = Gutter();
   float text_y = y + (height - ImGui::GetTextLineHeight()) / 2;
-  draw->AddText(ImVec2(x + gutter - advance * (1.2f + static_cast<float>(label.size())), text_y),
-                frame.theme[Color::kTextDisabled], label.c_str());
   const Shown& line = ShownLine(number);
   float start = x + gutter - left_ * advance;
   draw->PushClipRect(ImVec2(x + gutter - 2, y), ImVec2(x + width, y + height), true);
@@ -219,6 +217,22 @@ void TextPane::DrawLine(Frame& frame, int64_t number, float x, float y, float wi
               x + width);
   }
   draw->PopClipRect();
+}
+
+// On its heat, where there is any.
+void TextPane::DrawNumber(Frame& frame, int64_t number, float x, float y, float height) {
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const float advance = AdvanceOfMono(), gutter = Gutter(), mark = 3 * frame.scale;
+  const uint32_t fill = heat_.fill ? heat_.fill(number) : 0;
+  if (fill != 0)
+    draw->AddRectFilled(ImVec2(x + mark, y), ImVec2(x + gutter - advance * 0.8f, y + height), fill);
+  if (number == caret_)
+    draw->AddRectFilled(ImVec2(x, y), ImVec2(x + mark, y + height), frame.theme[Color::kAccent]);
+  const std::string label = std::to_string(number + 1);
+  const float left = gutter - advance * (1.2f + static_cast<float>(label.size()));
+  draw->AddText(ImVec2(x + left, y + (height - ImGui::GetTextLineHeight()) / 2),
+                fill != 0 ? InkOn(frame.theme, fill) : frame.theme[Color::kTextDisabled],
+                label.c_str());
 }
 
 void TextPane::DrawNotes(Frame& frame, int64_t number, float x, float y, float right) {

@@ -49,6 +49,12 @@ class TextPane {
   // Asked for the byte of a line that is under the pointer; what it says is a tooltip.
   using Words = std::function<std::string(std::string_view line, size_t at)>;
   void SetWords(Words words) { words_ = std::move(words); }
+  // The colour behind the number of a line, 0: none; what it says under the pointer.
+  struct Heat {
+    std::function<uint32_t(int64_t line)> fill;
+    std::function<std::string(int64_t line)> text;
+  };
+  void SetHeat(Heat heat) { heat_ = std::move(heat); }
   // False: the arrows belong to another widget.
   void SetArrows(bool own) { own_arrows_ = own; }
 
@@ -65,6 +71,7 @@ class TextPane {
   const Shown& ShownLine(int64_t number);
   float Gutter() const;  // of line numbers, in pixels
   std::string HoveredWords(float x, float y, float height);
+  void DrawNumber(Frame& frame, int64_t number, float x, float y, float height);
   void HandleKeys(int64_t rows);
   void DrawLine(Frame& frame, int64_t number, float x, float y, float width);
   void DrawNotes(Frame& frame, int64_t number, float x, float y, float right);
@@ -80,6 +87,7 @@ class TextPane {
   std::string marked_;
   Notes notes_;
   Words words_;
+  Heat heat_;
   bool own_arrows_ = true;
   std::unordered_map<int64_t, Shown> shown_;
 };

@@ -1,0 +1,72 @@
+// The work of a frame with heat on: that of what is in view, however large the module is. Steps are
+// allocations of the drawing thread, which no clock and no load change.
+#include <imgui.h>
+
+#include <fstream>
+
+#include "core/base/work_count.h"
+#include "tests/viewer/viewer_fixture.h"
+#include "viewer/facts/heat.h"
+
+namespace hloscope::viewer {
+namespace {
+
+// Layers of a product and of elementwise operations, in scopes.
+std::string LayersText(int layers) {
+  const std::string shape = "f32[64,64]{1,0}";
+  std::string text = "HloModule layers\n\nENTRY main {\n  x0 = " + shape + " parameter(0)\n";
+  for (int n = 0; n < layers; ++n) {
+    const std::string layer = std::to_string(n);
+    const std::string scope = ", metadata={op_name=\"jit(step)/stage_" + std::to_string(n / 50) +
+                              "/layer_" + layer + "/op\"}\n";
+    text += "  w" + layer + " = " + shape + " dot(x" + layer + ", x" + layer +
+            "), lhs_contracting_dims={1}, rhs_contracting_dims={0}" + scope;
+    text += "  a" + layer + " = " + shape + " add(w" + layer + ", x" + layer + ")" + scope;
+    text += (n + 1 == layers ? "  ROOT x" : "  x") + std::to_string(n + 1) + " = " + shape +
+            " tanh(a" + layer + ")" + scope;
+  }
+  return text + "}\n";
+}
+
+class FramesTest : public ViewerTest {
+ protected:
+  // The most steps of one frame while the pointer moves over the graph, the wheel turns, and
+  // nothing happens.
+  uint64_t WorkOfAFrame(int layers, bool pictures) {
+    const std::string path = Scratch("layers_" + std::to_string(layers) + ".hlo");
+    std::ofstream(path) << LayersText(layers);
+    Start({path});
+    app().Run(Command::kScreenGraph);
+    Settle();
+    if (pictures) ShowPictures();
+    app().Run(Command::kHeatBytes);
+    Settle();
+    EXPECT_EQ(MeasureInView(session()), HeatMeasure::kBytes);
+    const Dock::Panel& panel = *app().dock().Find("graph");
+    uint64_t most = 0;
+    for (int k = 0; k < 120; ++k) {
+      const auto step = static_cast<float>(k);
+      ImGui::GetIO().AddMousePosEvent(panel.x + panel.width * 0.2f + step,
+                                      panel.y + panel.height / 2 + step);
+      if (k % 3 == 0) ImGui::GetIO().AddMouseWheelEvent(0, k < 60 ? -0.5f : 0.5f);
+      const uint64_t before = WorkCount();
+      app().DrawFrame();
+      if (k > 5) most = std::max(most, WorkCount() - before);
+    }
+    Stop();
+    return most;
+  }
+};
+
+TEST_F(FramesTest, RowsWithHeatTakeNoMoreWorkForALargeModule) {
+  const uint64_t small = WorkOfAFrame(400, false), large = WorkOfAFrame(8000, false);
+  EXPECT_LT(large, 2 * small) << small << " and " << large << " steps";
+}
+
+TEST_F(FramesTest, GraphsWithHeatTakeNoMoreWorkForALargeModule) {
+  const uint64_t small = WorkOfAFrame(400, true), large = WorkOfAFrame(8000, true);
+  EXPECT_LT(large, 2 * small) << small << " and " << large << " steps";
+}
+
+}  // namespace
+}  // namespace hloscope::viewer
