@@ -189,6 +189,7 @@ class ArgumentReader {
   bool IsGiven(const std::string& name) const;
   Status CheckPresence(const OptionSpec& spec) const;
   Status CheckAction(const OptionSpec& spec) const;
+  std::string WhereOutputGoes(std::string_view name) const;
   Error Unknown(std::string_view name) const;
 
   std::span<const OptionSpec> specs_;
@@ -377,13 +378,35 @@ Status ArgumentReader::CheckAction(const OptionSpec& spec) const {
                     fmt::format("it is an option of {}", fmt::join(spec.actions, " and ")));
 }
 
+// Of a command that has no `-o`: by which option or argument it writes.
+std::string ArgumentReader::WhereOutputGoes(std::string_view name) const {
+  constexpr std::string_view kAsked[] = {"-o", "--out", "--output", "--out-file", "--output-file"};
+  constexpr std::string_view kWriters[] = {"-o",       "--outputs", "--dump",
+                                           "--bundle", "--pin",     "--out-dir"};
+  if (std::ranges::find(kAsked, OptionKey(name)) == std::end(kAsked)) return {};
+  std::vector<std::string> ways;
+  for (const std::string_view writer : kWriters) {
+    const auto spec = std::ranges::find_if(specs_, [&](const OptionSpec& one) {
+      return one.name == writer || one.letter == writer;
+    });
+    if (spec == specs_.end()) continue;
+    if (spec->name == "--out-dir") ways.emplace_back("the second FILE");
+    ways.push_back(spec->name + " " + spec->value);
+  }
+  if (ways.empty()) return "it writes to standard output";
+  return fmt::format("what it writes goes to {}", fmt::join(ways, " or "));
+}
+
 Error ArgumentReader::Unknown(std::string_view name) const {
   ClosestText closest(name);
   for (const OptionSpec& spec : specs_) {
     if (!spec.positional()) closest.Offer(spec.name);
   }
   closest.Offer("--help");
-  return InputError(fmt::format("unknown option `{}`", name), closest.Hint()).error();
+  const std::string where = WhereOutputGoes(name);
+  return InputError(fmt::format("unknown option `{}`", name),
+                    where.empty() ? closest.Hint() : where)
+      .error();
 }
 
 ParseOutcome UsageError(const CommandRow& row, std::span<const OptionSpec> specs,

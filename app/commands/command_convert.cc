@@ -144,11 +144,15 @@ class ConvertCommand : public Command {
         outcome.warnings.push_back(
             fmt::format("attribute {} has no field in HLO protos and is dropped", name));
       }
-      if (const size_t elided = hlo::ElidedConstants(*loaded->module).size()) {
-        outcome.warnings.push_back(
-            fmt::format("{}, so the proto has no values for them either",
-                        Counted(elided, "constant is elided", "constants are elided")));
-      }
+    }
+    if (const size_t elided = hlo::ElidedConstants(*loaded->module).size()) {
+      const bool is_text = target != ModuleForm::kProto && target != ModuleForm::kTextProto;
+      outcome.warnings.push_back(fmt::format(
+          "{}: the values are not in this file, so {}",
+          Counted(elided, "constant is elided", "constants are elided"),
+          is_text ? "the text has `{...}`, too" : "the proto has none either"));
+    }
+    if (!outcome.warnings.empty()) {
       std::lock_guard lock(mutex_);
       for (const std::string& warning : outcome.warnings)
         PrintError(FormatText("{}: warning: {}", in, warning));

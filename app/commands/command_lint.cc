@@ -144,9 +144,8 @@ class LintCommand : public Command {
     int32_t first = 0;
     while (first < last && model.ModuleFile(module, first) < 0) ++first;
     if (last < 0) {
-      for (size_t k = 0; k < model.files().size(); ++k) {
-        if (model.files()[k].module != module) continue;
-        const auto opened = model.OpenFile(static_cast<int32_t>(k));
+      for (const int32_t file : entry.files) {
+        const auto opened = model.OpenFile(file);
         if (!opened) return Fail(path, opened.error(), context);
       }
       return kGood;

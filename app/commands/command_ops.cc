@@ -16,7 +16,7 @@
 #include "core/base/json.h"
 #include "core/eval/coverage.h"
 #include "core/hlo/opcode.h"
-#include "core/hlo/text/text.h"
+#include "core/hlo/text/value_text.h"
 #include "core/hlo/words.h"
 #include "core/replay/platform_table.h"
 
@@ -155,15 +155,11 @@ class OpsCommand : public Command {
   }
 
   static Result<hlo::Shape> ShapeOf(const std::string& text, const Limits& limits) {
-    const hlo::ParseResult read = hlo::ParseText("x = " + text + " parameter(0)", limits);
-    if (read.ok() && read.module->instructions().size() == 1)
-      return read.module->shape(hlo::InstructionId(0U));
-    std::string why = read.diagnostics.empty() ? "" : read.diagnostics[0].message;
-    constexpr std::string_view kAfter = "`parameter(0)`";  // what was read after it
-    if (const size_t at = why.find(kAfter); at != why.npos)
-      why.replace(at, kAfter.size(), "the end");
+    hlo::TextCursor cursor(text);
+    hlo::Parsed<hlo::Shape> shape = hlo::ReadShape(cursor, limits);
+    if (shape && cursor.AtEnd()) return *std::move(shape);
     return InputError(text + ": not a shape, expected one as f32[16,256]{1,0:T(8,128)}",
-                      std::move(why));
+                      shape ? "there is more after it" : shape.error().message);
   }
 
   // Each attribute of the name: the opcode decides which it is. Empty: there is none.

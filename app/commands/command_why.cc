@@ -52,10 +52,10 @@ class WhyCommand : public Command {
                   context);
     for (std::string& name : names_) {
       // MODULE:INSTR, as info --select prints it.
-      if (const size_t colon = name.find(':'); colon != name.npos) {
-        const std::string module = name.substr(0, colon);
-        if (module_.empty()) module_ = module;
-        if (module_ == module) name.erase(0, colon + 1);
+      const auto [module, instruction] = SplitModule(name);
+      if (!module.empty() && (module_.empty() || module_ == module)) {
+        module_ = module;
+        name = instruction;
       }
       if (name.starts_with('%')) name.erase(0, 1);
     }

@@ -13,7 +13,7 @@
 namespace hloscope::app {
 namespace {
 
-using debug::DivergePlace;
+using debug::DivergeFinding;
 using debug::DivergeTry;
 using debug::DivergeVerdict;
 using debug::InstructionEdit;
@@ -25,6 +25,28 @@ std::string TryText(const DivergeTry& attempt, RunStatus status) {
   const char* const closes = !attempt.closes ? "not run" : *attempt.closes ? closed : "no";
   if (attempt.detail.empty()) return FormatText("    {:<56} {}\n", attempt.what, closes);
   return FormatText("    {:<56} {}; {}\n", attempt.what, closes, attempt.detail);
+}
+
+std::string TriesText(const std::vector<DivergeTry>& tries, const std::string& judged,
+                      RunStatus status) {
+  if (tries.empty()) return {};
+  std::string out =
+      judged.empty() ? "  tried:\n" : FormatText("  tried, judged by {}:\n", judged);
+  for (const DivergeTry& attempt : tries) out += TryText(attempt, status);
+  return out;
+}
+
+// Of each finding that has results of its own; of a second one within them the first's say it.
+std::string AllTriesText(const DivergeVerdict& verdict) {
+  const std::vector<DivergeFinding>& findings = verdict.findings;
+  std::string out = TriesText(
+      verdict.tries, findings.empty() ? "" : JudgedResults(verdict, findings.front()),
+      verdict.status);
+  for (size_t i = 1; i < findings.size(); ++i) {
+    const std::string judged = JudgedResults(verdict, findings[i]);
+    if (!judged.empty()) out += TriesText(findings[i].tries, judged, verdict.status);
+  }
+  return out;
 }
 
 std::string EditText(const InstructionEdit& edit) {
@@ -64,11 +86,7 @@ std::string DivergeReportText(const std::vector<std::string>& files,
   out += EditText(verdict.edit) + PassesText(verdict) + WalkText(verdict);
   if (verdict.operations) out += FirstText("", verdict.operations->texts);
   if (verdict.finding) out += KernelFindingText(*verdict.finding);
-  if (!verdict.tries.empty()) {
-    const std::string judged = JudgedResults(verdict);
-    out += judged.empty() ? "  tried:\n" : FormatText("  tried, judged by {}:\n", judged);
-  }
-  for (const DivergeTry& attempt : verdict.tries) out += TryText(attempt, verdict.status);
+  out += AllTriesText(verdict);
   if (!verdict.kernel.empty()) out += FormatText("  in the compiled module: {}\n", verdict.kernel);
   if (verdict.stages > 0) {
     out += FormatText("  {}, {} of {} compared, {} evaluated\n", Counted(verdict.stages, "stage"),

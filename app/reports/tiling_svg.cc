@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/checked.h"
+#include "core/base/text.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/words.h"
 
@@ -18,20 +19,6 @@ constexpr int64_t kMaxTiles = 6, kMaxCells = 16;
 constexpr size_t kLineLetters = 100;
 constexpr const char* kColors[] = {"#cfe2f3", "#d9ead3", "#fff2cc",
                                    "#f4cccc", "#d9d2e9", "#fce5cd"};
-
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 // Lines of at most kLineLetters, broken at blanks.
 std::vector<std::string> Lines(std::string_view text) {
@@ -78,7 +65,7 @@ class Drawing {
  private:
   void Text(std::string_view text, bool is_bold = false) {
     body_ += fmt::format("<text x=\"{}\" y=\"{}\"{}>{}</text>\n", kMargin, y_ + kLine - 5,
-                         is_bold ? " font-weight=\"bold\"" : "", Escaped(text));
+                         is_bold ? " font-weight=\"bold\"" : "", EscapeHtml(text));
     y_ += kLine;
     width_ = std::max(width_, kMargin + static_cast<int>(text.size()) * 15 / 2);
   }

@@ -297,24 +297,16 @@ bool Convolves(const Module& module, InstructionId id) {
 }
 
 // The first of each line, so few that sorting all would be in vain, and where they stand.
-bool TakesFew(const Module& module, InstructionId id) {
-  constexpr int64_t kFew = 8;  // of so many elements one is taken at most
-  const Shape& shape = module.shape(id);
-  if (module.operands(id).size() != 1 || !shape.IsTuple() || shape.elements().size() != 2) {
-    return false;
-  }
+bool SelectsTopK(const Module& module, InstructionId id) {
+  constexpr int64_t kElementsPerResult = 8;
+  if (!IsPlainTopK(module, id)) return false;
   const Shape& in = module.shape(module.operands(id)[0]);
-  const Shape &values = shape.elements()[0], &places = shape.elements()[1];
-  if (!IsWholeArray(in) || !IsWholeArray(values) || !IsWholeArray(places) || in.rank() == 0 ||
-      values.rank() != in.rank() || !std::ranges::equal(places.dimensions(), values.dimensions()) ||
-      places.element_type() != hlo::ElementType::kS32 ||
-      values.element_type() != in.element_type() || hlo::IsComplex(in.element_type())) {
-    return false;
-  }
-  const int64_t length = in.dimensions().back(), taken = values.dimensions().back();
-  return taken > 0 && taken <= length / kFew &&
-         std::ranges::equal(in.dimensions().first(in.rank() - 1),
-                            values.dimensions().first(in.rank() - 1));
+  const Shape& shape = module.shape(id);
+  const auto values = shape.elements()[0].dimensions(), places = shape.elements()[1].dimensions();
+  return std::ranges::equal(places, values) &&
+         shape.elements()[1].element_type() == hlo::ElementType::kS32 && values.back() > 0 &&
+         values.back() <= in.dimensions().back() / kElementsPerResult &&
+         std::ranges::equal(in.dimensions().first(in.rank() - 1), values.first(in.rank() - 1));
 }
 
 // Arrays of one size, sorted by a comparator of scalars.
@@ -450,6 +442,19 @@ bool IsWholeArray(const Shape& shape) {
 bool IsElemental(const Module& module, InstructionId id) {
   const Condition condition = ElementalCondition(module[id].opcode);
   return condition != nullptr && AreKernelArrays(module, id) && condition(module, id);
+}
+
+bool IsPlainTopK(const Module& module, InstructionId id) {
+  const Shape& shape = module.shape(id);
+  if (module.operands(id).size() != 1 || !shape.IsTuple() || shape.elements().size() != 2) {
+    return false;
+  }
+  const Shape& in = module.shape(module.operands(id)[0]);
+  const Shape &values = shape.elements()[0], &places = shape.elements()[1];
+  return IsWholeArray(in) && in.rank() > 0 && IsWholeArray(values) && IsWholeArray(places) &&
+         values.element_type() == in.element_type() && !hlo::IsComplex(in.element_type()) &&
+         hlo::IsInteger(places.element_type()) && values.rank() == in.rank() &&
+         values.dimensions().back() <= in.dimensions().back();
 }
 
 bool IsBitcastLike(const Module& module, InstructionId id) {

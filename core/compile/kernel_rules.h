@@ -22,6 +22,10 @@ bool IsWholeArray(const hlo::Shape& shape);
 // elements of its operands. Parameters can; what has effects, dynamic shapes or tuples cannot.
 bool IsElemental(const hlo::Module& module, hlo::InstructionId id);
 
+// True for a topk of one array whose results are values of the operand's type, not complex, and
+// integers: which elements of the last dimension they are.
+bool IsPlainTopK(const hlo::Module& module, hlo::InstructionId id);
+
 // True for another name of operand 0's bytes: the same elements in the same order, or their bits as
 // elements of another width.
 bool IsBitcastLike(const hlo::Module& module, hlo::InstructionId id);

@@ -130,7 +130,8 @@ LanePicture PlaceInLanes(const Tree& tree, const Picture& picture, const PlacesB
       ++out.no_code;
       continue;
     }
-    // A group stands in every lane that any of it runs in; its wires end where most of it does.
+    // A group, and what runs a body, stands in every lane that any of it runs in; its wires end
+    // where most of it does.
     std::array<uint32_t, kLaneCount> in_lane = {};
     for (size_t p = 0; p < counts.size(); ++p) {
       if (Executes(static_cast<analysis::Place>(p)))
@@ -144,7 +145,7 @@ LanePicture PlaceInLanes(const Tree& tree, const Picture& picture, const PlacesB
     const auto row = static_cast<int32_t>(middle / pitch);
     for (size_t k = 0; k < kLaneCount; ++k) {
       const auto lane = static_cast<Lane>(k);
-      if (in_lane[k] == 0 || (!is_group && lane != LaneOf(place))) continue;
+      if (in_lane[k] == 0) continue;
       const auto index = static_cast<uint32_t>(out.picture.boxes.size());
       cells[{row, lane}].push_back(index);
       if (lane == LaneOf(place)) out.picture.box_of_node[box.node.index] = index;

@@ -223,8 +223,48 @@ def write_files(root, out):
     return 'reference/files.md'
 
 
+def fields_of(schema, path=''):
+    """(path, schema) of every field below an object, in order."""
+    for name, inner in schema.get('properties', {}).items():
+        yield from fields_of_value(f'{path}.{name}'.lstrip('.'), inner)
+
+
+def fields_of_value(path, schema):
+    yield path, schema
+    yield from fields_of(schema, path)
+    if 'additionalProperties' in schema:
+        yield from fields_of_value(f'{path}.*', schema['additionalProperties'])
+    if schema.get('items'):
+        yield from list(fields_of_value(f'{path}[]', schema['items']))[0 if 'items' in schema['items'] else 1:]
+
+
+def kinds_of(schema):
+    kinds = [kind for kind in schema.get('type', []) if kind not in ('null', 'array')] if 'items' not in schema else []
+    if 'items' in schema:
+        return 'list of ' + kinds_of(schema['items'])
+    return ' or '.join(kinds) or 'any'
+
+
+def write_schemas(root, out):
+    """A page of the fields of each command, as its schema has them."""
+    names = [name.removesuffix('.json') for name in sorted(os.listdir(os.path.join(root, 'assets/schemas')))]
+    counts = {}
+    for name in names:
+        schema = json.loads(read(os.path.join(root, f'assets/schemas/{name}.json')))
+        rows = [[code(path), kinds_of(inner)] for path, inner in fields_of(schema)]
+        counts[name] = len(rows)
+        write(out, f'reference/json/{name}.md',
+              f'# Fields of {name} --json\n\nOne object a line. Any field may be absent or null; a number that is not finite is a string. As a JSON schema: '
+              f'`hloscope help {name} --schema`. What they mean: [fields of `--json`](../../json.md).\n\n' + table(['field', 'type'], rows))
+    rows = [[f'[`{name}`](json/{name}.md)', str(counts[name])] for name in names]
+    write(out, 'reference/schemas.md', '# JSON schemas\n\nWritten from `assets/schemas`, which `hloscope help COMMAND --schema` prints. `[]` stands for each element of a list, '
+          '`*` for any name.\n\n' + table(['command', 'fields'], rows) + '\n' + toctree('', [f'json/{name}.md' for name in names], hidden=True))
+    return 'reference/schemas.md'
+
+
 def main(hloscope, root, out):
-    generated = {'Commands': write_commands(hloscope, out), 'Reference': [write_platforms(root, out), write_files(root, out), write_limits(hloscope, out)]}
+    generated = {'Commands': write_commands(hloscope, out),
+                 'Reference': [write_platforms(root, out), write_files(root, out), write_limits(hloscope, out), write_schemas(root, out)]}
     Site(root, out).write(generated)
 
 

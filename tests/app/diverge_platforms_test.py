@@ -241,6 +241,13 @@ class Diverge(unittest.TestCase):
         self.assertIn('fusion', first['cured_by'])
         self.assertIn(', for 1 of 2 results that differ (out0)', verdict['verdict'])
         self.assertIn('; out2 differs for another reason, first at wrapped_tanh in e, the cause is', verdict['verdict'])
+        # What is tried is judged by the results of each: without the fusion out2 differs as before.
+        for finding, closes in ((first, True), (second, False)):
+            tries = {one['what']: one['closes'] for one in finding['tries']}
+            self.assertIs(tries['--xla_disable_hlo_passes=fusion'], closes, finding)
+            self.assertIsNone(finding['not_tried'])
+        self.assertNotIn('fusion', second['cured_by'])
+        self.assertEqual(first['tries'], verdict['tries'])
 
     def test_a_pass_is_named_where_only_the_passes_differ(self):
         code, verdict = diverge(REDUCE_OF_ONE)

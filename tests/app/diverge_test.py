@@ -112,6 +112,35 @@ class TwoModules(FolderTest):
         self.assertIsNone(verdict['edit']['before'])
         self.assertIn('exponential z was added', verdict['verdict'])
 
+    def test_two_edits_of_results_of_their_own(self):
+        # Two faults: the sine of the first result, the constant of the second; the third is right.
+        right = """HloModule m
+ENTRY e {
+  x = f32[64] parameter(0)
+  y = f32[64] parameter(1)
+  p = f32[64] multiply(x, y)
+  s = f32[64] sine(x)
+  c = f32[64] cosine(y)
+  k = f32[] constant(2.5)
+  kb = f32[64] broadcast(k), dimensions={}
+  q = f32[64] multiply(c, kb)
+  ROOT t = (f32[64], f32[64], f32[64]) tuple(s, q, p)
+}
+"""
+        a, b = self.path('a.hlo', right.replace('sine(x)', 'tan(x)').replace('constant(2.5)', 'constant(2.75)')), self.path('b.hlo', right)
+        status, verdict = diverge(a, b)
+        first, second = verdict['findings']
+        self.assertEqual((status, first['results'], second['results']), (1, [0], [1]), verdict)
+        self.assertEqual((first['instruction'], second['instruction'], verdict['instruction']), ('s', 'k', 's'))
+        self.assertEqual(verdict['worst']['index'], [0])  # what the first edit leads to
+        self.assertIn('; out1 differs for another reason, first at k in e: value was 2.75 and became 2.5', verdict['verdict'])
+        # One edit that both come from is one finding.
+        both = right.replace('sine(x)', 'sine(p)').replace('cosine(y)', 'cosine(p)')
+        a, b = self.path('a.hlo', both.replace('multiply(x, y)', 'add(x, y)')), self.path('b.hlo', both)
+        status, verdict = diverge(a, b)
+        self.assertEqual((status, [one['instruction'] for one in verdict['findings']]), (1, ['p']), verdict)
+        self.assertNotIn('another reason', verdict['verdict'])
+
     def test_same_meaning(self):
         a = self.path('a.hlo', MODULE.replace('multiply(s, s)', 'power(s, two)').replace(
             ' s = f32[8]', ' one = f32[] constant(2)\n two = f32[8] broadcast(one), dimensions={}\n s = f32[8]'))

@@ -309,6 +309,39 @@ class Jaxlib(FolderTest):
             _, verdict = self.run_it(module, '--platform', 'jaxlib', '--python', python, '--reference_platform', 'interpreter', command='diverge')
             self.assertEqual((verdict['status'], verdict['instruction']), ('equal', None), verdict)
 
+    def test_kernels_of_results_of_their_own_are_findings(self):
+        # A maximum that loses a NaN, and another one; no fusion computes both.
+        text = """HloModule two
+max {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT m = f32[] maximum(a, b)
+}
+ENTRY e {
+  x = f32[64] parameter(0)
+  y = f32[48] parameter(1)
+  low = f32[] constant(-inf)
+  r = f32[] reduce(x, low), dimensions={0}, to_apply=max
+  n = f32[48] negate(y)
+  s = f32[] reduce(y, low), dimensions={0}, to_apply=max
+  ROOT t = (f32[], f32[48], f32[]) tuple(r, n, s)
+}
+"""
+        module = self.path('two.hlo', text)
+        inputs = self.npy_inputs(('<f4', [64], [float('nan'), *[1] * 63]), ('<f4', [48], [float('nan'), *[1] * 47]))
+        for python in PYTHONS:
+            code, verdict = self.run_it(module, '--platform', 'jaxlib', '--python', python, '--reference_platform', 'interpreter',
+                                        *inputs, command='diverge')
+            self.assertEqual((code, verdict['status']), (1, 'differs'), verdict)
+            if verdict['walk']['reached'] != [0, 2]:
+                continue  # this version keeps them
+            first, second = verdict['findings']
+            self.assertEqual((first['results'], second['results']), ([0], [2]), verdict)
+            self.assertNotEqual(first['instruction'], second['instruction'])
+            for finding in (first, second):
+                self.assertEqual(finding['cause'], 'fast_math', finding)
+                self.assertIn('--xla_cpu_enable_fast_min_max=false', finding['cured_by'])
+
     def test_two_targets(self):
         module = self.path('types.hlo', TYPES)
         for python in PYTHONS:

@@ -651,6 +651,20 @@ ENTRY e {
             self.assertEqual([side['side'] for side in told], sides)
             self.assertTrue(all(0 < side['max_ulp'] < 4 for side in told), told)
 
+    def test_precise_of_narrower_types_says_what_it_leaves_out(self):
+        text = 'HloModule m\nENTRY e {{\n  a = f32[64] parameter(0)\n  b = {0}[64] convert(a)\n  ROOT r = f32[64] convert(b)\n}}\n'
+        for middle, is_told in (('bf16', True), ('f32', False)):
+            _, (report,), _ = self.run_json('--precise', self.path(middle + '.hlo', text.format(middle)))
+            told = [one for one in report['warnings'] if 'none of the roundings that the module asks for' in one]
+            self.assertEqual(len(told), is_told, report['warnings'])
+            self.assertEqual(report['outputs'][0]['precise']['sides'][0]['max_ulp'] > 1000, is_told)
+
+    def test_precise_of_complex_numbers_is_that_of_their_parts(self):
+        text = 'HloModule m\nENTRY e {\n  a = c64[64] parameter(0)\n  ROOT r = c64[64] sine(a)\n}\n'
+        _, (report,), _ = self.run_json('--precise', self.path('c.hlo', text))
+        side, = report['outputs'][0]['precise']['sides']
+        self.assertTrue(0 < side['max_ulp'] < 8, side)
+
     def test_precise_says_which_side_is_right(self):
         module, true = self.path('m.hlo', CANCEL), self.path('true.npz')
         inputs = self.path('in.npz')

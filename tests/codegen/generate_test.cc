@@ -22,7 +22,7 @@ std::vector<hlo::InstructionId> AllOf(const hlo::Module& module, hlo::Opcode opc
 }
 
 TEST(Generate, WritesForOtherProcessors) {
-  for (const std::string target : {"x86-64", "x86-64-v3", "skylake-avx512"}) {
+  for (const std::string& target : RunnableTargets()) {
     SetTarget(target);
     for (uint64_t seed = 1; seed < 40 && !HasFailure(); ++seed) {
       SCOPED_TRACE(fmt::format("{} seed {}", target, seed));

@@ -144,6 +144,13 @@ Memory Called(const hlo::Module& module, hlo::InstructionId root, const compile:
 
 void SetTarget(const std::string& target) { target_of_tests = target; }
 
+std::vector<std::string> RunnableTargets() {
+  std::vector<std::string> targets = {"x86-64"};
+  if (__builtin_cpu_supports("x86-64-v3")) targets.emplace_back("x86-64-v3");
+  if (__builtin_cpu_supports("x86-64-v4")) targets.emplace_back("skylake-avx512");
+  return targets;
+}
+
 std::string Fused(const std::string& parameters, const std::string& body, const std::string& result,
                   const std::string& before) {
   std::string entry, call, inner;

@@ -22,6 +22,8 @@ void ExpectAsEvaluated(const std::string& text, const std::vector<hlo::Literal>&
                        Bound bound = {});
 // Code of all tests from here on is written for that processor; empty: this machine.
 void SetTarget(const std::string& target);
+// Processors by LLVM's names whose code runs on this machine, without and with its widest vectors.
+std::vector<std::string> RunnableTargets();
 
 // A module whose entry is one fusion: parameters p0, p1, … of these shapes (separated by spaces),
 // the text of the body with its ROOT, the shape of its result, computations before it.

@@ -79,7 +79,7 @@ TEST(Scatter, OfElements) {
 }
 
 TEST(Scatter, OnOtherProcessors) {
-  for (const std::string target : {"x86-64", "x86-64-v3"}) {
+  for (const std::string& target : RunnableTargets()) {
     SetTarget(target);
     for (const Case& c : Elements()) ExpectAsEvaluated(Scattered(c, "f32", "s32", "add"));
   }

@@ -127,6 +127,55 @@ TEST(Alignment, LinksStandBestFirstAndLeadBothWays) {
   EXPECT_EQ(alignment.SameBefore(hlo::Named(*after, "loop_fusion")), InstructionId());
 }
 
+// Three rounds that are alike, of a function that all call: a file prints the fusion of the last
+// round first.
+TEST(Alignment, PairsWhatIsAlikeByItsPlaceInTheProgram) {
+  const auto before = hlo::Parsed(R"(HloModule m
+silu {
+  p = f32[8] parameter(0)
+  ROOT l = f32[8] logistic(p), metadata={op_name="jit(f)/jit(silu)/logistic"}
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  a1 = f32[8] call(x), to_apply=silu
+  m1 = f32[8] multiply(a1, a1), metadata={op_name="jit(f)/mul"}
+  a2 = f32[8] call(m1), to_apply=silu
+  m2 = f32[8] multiply(a2, a2), metadata={op_name="jit(f)/mul"}
+  a3 = f32[8] call(m2), to_apply=silu
+  m3 = f32[8] multiply(a3, a3), metadata={op_name="jit(f)/mul"}
+  ROOT r = f32[8] sine(m3), metadata={op_name="jit(f)/sin"}
+})");
+  const auto after = hlo::Parsed(R"(HloModule m, is_scheduled=true
+fused.3 {
+  q3 = f32[8] parameter(0)
+  l3 = f32[8] logistic(q3), metadata={op_name="jit(f)/jit(silu)/logistic"}
+  ROOT t3 = f32[8] multiply(l3, l3), metadata={op_name="jit(f)/mul"}
+}
+fused.2 {
+  q2 = f32[8] parameter(0)
+  l2 = f32[8] logistic(q2), metadata={op_name="jit(f)/jit(silu)/logistic"}
+  ROOT t2 = f32[8] multiply(l2, l2), metadata={op_name="jit(f)/mul"}
+}
+fused.1 {
+  q1 = f32[8] parameter(0)
+  l1 = f32[8] logistic(q1), metadata={op_name="jit(f)/jit(silu)/logistic"}
+  ROOT t1 = f32[8] multiply(l1, l1), metadata={op_name="jit(f)/mul"}
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  f1 = f32[8] fusion(x), kind=kLoop, calls=fused.1
+  c1 = f32[8] cosine(f1)
+  f2 = f32[8] fusion(c1), kind=kLoop, calls=fused.2
+  c2 = f32[8] cosine(f2)
+  f3 = f32[8] fusion(c2), kind=kLoop, calls=fused.3
+  c3 = f32[8] cosine(f3)
+  ROOT s = f32[8] exponential(c3)
+})");
+  for (const char* round : {"1", "2", "3"})
+    EXPECT_EQ(OriginOf(*before, *after, std::string("t") + round).substr(0, 2),
+              std::string("m") + round);
+}
+
 TEST(Alignment, SurvivesModulesThatHaveNothing) {
   auto empty = hlo::Parsed("HloModule m\nENTRY e {\n  ROOT t = () tuple()\n}");
   EXPECT_EQ(analysis::Align(*empty, *empty).links().size(), 1u);

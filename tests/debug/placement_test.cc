@@ -41,6 +41,21 @@ const Row kRows[] = {
      analysis::Target::kCpu, "library_call", "", "Eigen"},
     {"i = f32[4] dot(m, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
      analysis::Target::kCpu, "device_kernel", "", ""},
+    {"k = s32[4,4] convert(m)\n  i = s32[4,4] dot(k, k), lhs_contracting_dims={1}, "
+     "rhs_contracting_dims={0}",
+     analysis::Target::kCpu, "library_call", "", "Eigen"},
+    {"k = s32[4,4] convert(m)\n  l = s32[4] convert(x)\n  i = s32[4] dot(k, l), "
+     "lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+     analysis::Target::kCpu, "device_kernel", "", ""},
+    {"k = u32[4,4] convert(m)\n  i = u32[4,4] dot(k, k), lhs_contracting_dims={1}, "
+     "rhs_contracting_dims={0}",
+     analysis::Target::kCpu, "device_kernel", "", ""},
+    {"k = pred[4,4] convert(m)\n  i = pred[4,4] dot(k, k), lhs_contracting_dims={1}, "
+     "rhs_contracting_dims={0}",
+     analysis::Target::kCpu, "device_kernel", "", ""},
+    {"k = c64[4,4] convert(m)\n  l = c64[4] convert(x)\n  i = c64[4] dot(k, l), "
+     "lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+     analysis::Target::kCpu, "library_call", "", "Eigen"},
     {"i = f32[4] sort(x), dimensions={0}, to_apply=less", analysis::Target::kCpu, "library_call",
      "", "XLA runtime"},
     {"i = f32[4] sort(x), dimensions={0}, to_apply=less", analysis::Target::kGpu, "device_kernel",

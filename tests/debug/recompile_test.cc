@@ -270,6 +270,40 @@ TEST(Recompilations, ArraysThatComeAndGo) {
   EXPECT_EQ(cause("f32[3] f32[4]", "f32[4]", "f32[3]"), RecompileReason::kArguments);
 }
 
+// `print(f(x), g(x))` on one line: graphs of one name from one line that compute other things.
+TEST(Recompilations, GraphsOfOneLineAreToldApart) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "graphs_of_one_line";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const auto write = [&](int number, int size, std::initializer_list<const char*> opcodes) {
+    const std::string name = fmt::format("SyncTensorsGraph.{}", number + 5);
+    std::ofstream file(folder / fmt::format("module_000{}.{}.before_optimizations.txt", number, name));
+    file << "HloModule " << name << fmt::format("\n\nENTRY e {{\n  v0 = f32[{}] parameter(0)\n", size);
+    int k = 0;
+    for (const char* opcode : opcodes) {
+      file << fmt::format(
+          "  v{} = f32[{}] {}(v{}), metadata={{op_type=\"aten__{}\" source_file=\"/me/t.py\" "
+          "source_line=8}}\n",
+          k + 1, size, opcode, k, opcode);
+      ++k;
+    }
+    file << fmt::format("  ROOT t = (f32[{}]) tuple(v{})\n}}\n", size, k);
+  };
+  write(0, 4, {"negate", "sine"});
+  write(1, 4, {"exponential", "tanh", "cosine"});
+  write(2, 5, {"negate", "sine"});
+  const auto model = dump::DumpModel::Open(folder.string(), Limits());
+  ASSERT_TRUE(model) << model.error().ToString();
+  const Recompilations found = RecompilationsIn(**model);
+  ASSERT_EQ(found.list.size(), 1U);
+  EXPECT_EQ(found.list[0].modules[0].substr(0, 11), "module_0000");
+  EXPECT_EQ(found.list[0].modules[1].substr(0, 11), "module_0002");
+  EXPECT_EQ(found.list[0].cause.reason, RecompileReason::kShape);
+  ASSERT_EQ(found.programs.size(), 1U);
+  EXPECT_EQ(found.programs[0].compilations, 2);
+}
+
 // What was followed already is no fix; an object without __eq__ is no array.
 TEST(Recompilations, FixesFitTheCase) {
   Recompilation one;

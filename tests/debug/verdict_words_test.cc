@@ -51,6 +51,21 @@ TEST(VerdictWordsTest, CountsOfAResultSayWhichOne) {
       << verdict.sentence;
 }
 
+// A flag that has a value is not disabled.
+TEST(VerdictWordsTest, FlagsCureByTheirValues) {
+  DivergeVerdict verdict = Differing(hlo::ElementType::kF32, 9, Cause::kExcessPrecision);
+  const auto fixed_by = [&](std::vector<std::string> cures) {
+    verdict.cured_by = std::move(cures);
+    WriteSentence(verdict);
+    return verdict.sentence.substr(verdict.sentence.find("; fixed by ") + 2);
+  };
+  EXPECT_EQ(fixed_by({"algsimp", "fusion"}), "fixed by disabling algsimp, fusion");
+  EXPECT_EQ(fixed_by({"--xla_allow_excess_precision=false"}),
+            "fixed by --xla_allow_excess_precision=false");
+  EXPECT_EQ(fixed_by({"fusion", "--xla_x=1", "--xla_y=2"}),
+            "fixed by disabling fusion or by --xla_x=1, --xla_y=2");
+}
+
 // Compilers that name no pipeline have one all the same.
 TEST(VerdictWordsTest, APassIsOfAPipelineWithAName) {
   DivergeVerdict verdict = Differing(hlo::ElementType::kF32, 9, Cause::kUnexplained);
@@ -67,6 +82,30 @@ TEST(VerdictWordsTest, APassIsOfAPipelineWithAName) {
   EXPECT_NE(verdict.sentence.find("; pass third of simplification changed them once more"),
             std::string::npos)
       << verdict.sentence;
+}
+
+// Results that the first finding does not lead to: place, edit, cure, or that nothing was tried.
+TEST(VerdictWordsTest, OtherFindingsSayWhatWasTried) {
+  DivergeVerdict verdict = Differing(hlo::ElementType::kF32, 9, Cause::kCodeGeneration);
+  verdict.findings = {{.results = {0}},
+                      {.cause = Cause::kFma,
+                       .place = DivergePlace{"a", "main", ""},
+                       .cured_by = {"fusion"},
+                       .results = {2},
+                       .confirmed = true},
+                      {.place = DivergePlace{"b", "main", ""},
+                       .edit = {.what = "add became subtract", .before = "", .after = "", .diff = ""},
+                       .results = {3}},
+                      {.cause = Cause::kUnexplained, .results = {4, 5}, .not_tried = "no time"}};
+  WriteSentence(verdict);
+  const std::string fma(Describe(Cause::kFma));
+  EXPECT_TRUE(verdict.sentence.ends_with(
+      "; out2 differs for another reason, first at a in main, the cause is " + fma +
+      ", fixed by disabling fusion, confirmed"
+      "; out3 differs for another reason, first at b in main: add became subtract"
+      "; why out4, out5 differ was not found (nothing was tried for them: no time)"))
+      << verdict.sentence;
+  EXPECT_EQ(JudgedResults(verdict, verdict.findings[1]), "1 of 5 results that differ (out2)");
 }
 
 TEST(VerdictWordsTest, MoreThanThatIsNot) {

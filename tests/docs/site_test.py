@@ -84,6 +84,15 @@ class Site(unittest.TestCase):
                 checked += 1
         print(f'{checked} links on {len(self.pages)} pages')
 
+    def fields(self, schema, path=''):
+        """As jq would write them, of every object inside."""
+        for name, inner in schema.get('properties', {}).items():
+            yield f'{path}.{name}'.lstrip('.')
+            while inner.get('items') or 'additionalProperties' in inner:
+                is_list = bool(inner.get('items'))
+                inner, name = inner['items' if is_list else 'additionalProperties'], name + ('[]' if is_list else '.*')
+            yield from self.fields(inner, f'{path}.{name}'.lstrip('.'))
+
     def test_every_command_limit_and_platform_is_there(self):
         for line in subprocess.run([HLOSCOPE, 'help', '--json'], capture_output=True, text=True, check=True).stdout.splitlines():
             command = json.loads(line)
@@ -96,6 +105,14 @@ class Site(unittest.TestCase):
             text = f.read()
         for line in subprocess.run([HLOSCOPE, 'limits', '--json'], capture_output=True, text=True, check=True).stdout.splitlines():
             self.assertIn(f'>{json.loads(line)["name"]}<', text)
+        for name in os.listdir(os.path.join(ROOT, 'assets/schemas')):
+            with open(os.path.join(self.folder.name, f'reference/json/{name.removesuffix(".json")}.html'), encoding='utf-8') as f:
+                text = f.read()
+            with open(os.path.join(ROOT, 'assets/schemas', name), encoding='utf-8') as f:
+                paths = list(self.fields(json.load(f)))
+            self.assertTrue(paths)
+            for path in paths:
+                self.assertIn(f'>{path}<', text, name)
         for table, macro, page in (('core/replay/platforms.def', r'PLATFORM\("', 'platforms'), ('core/dump/listing/file_roles.def', r'FILE_ROLE\(k', 'files'),
                                    ('core/dump/listing/file_kinds.def', r'FILE_KIND\(k', 'files')):
             with open(os.path.join(ROOT, table), encoding='utf-8') as f:

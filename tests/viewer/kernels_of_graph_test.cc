@@ -1,6 +1,7 @@
 // Which kernel computes an operation, what runs where, and the sentence about both.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -134,6 +135,12 @@ ENTRY main { x = (s32[], f32[4]) parameter(0)
   const PlacesBelow places(graph.tree(), placement);
   const NodeId loop = graph.tree().Find(Named(*module, "loop"));
   EXPECT_EQ(PlaceOf(places.Of(loop)), analysis::Place::kHost);
+  // Its kernel is not hidden in the lane of the host.
+  const LanePicture lanes = PlaceInLanes(graph.tree(), graph.picture(), places);
+  ASSERT_EQ(lanes.lanes.size(), 2u);
+  EXPECT_EQ(lanes.lanes[0].lane, Lane::kKernels);
+  EXPECT_EQ(lanes.lanes[1].lane, Lane::kHost);
+  EXPECT_EQ(std::ranges::count(lanes.picture.boxes, loop, &Box::node), 2);
 }
 
 // Layers of adds with a call of the host in every fifth, and a scope whose first and last

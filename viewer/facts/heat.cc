@@ -291,7 +291,7 @@ std::string HeatFacts::ToText(double value) const {
     case HeatMeasure::kPeak:
       return BytesText(static_cast<int64_t>(std::min(value, 9e18)));
     case HeatMeasure::kFlops:
-      return fmt::format("{:.3g}", value);
+      return SiText(value, "FLOP");
     case HeatMeasure::kError:
       return value >= 1e300 ? "NaN or infinity" : fmt::format("{:.2g}", value);
     case HeatMeasure::kOff:

@@ -33,6 +33,19 @@ std::string ShortCountText(int64_t count) {
   return fmt::format("{:.{}f}{}", value, value >= 99.5 ? 0 : 1, kUnits[unit]);
 }
 
+std::string SiText(double value, std::string_view unit) {
+  static constexpr std::array<const char*, 7> kPrefixes = {"", "k", "M", "G", "T", "P", "E"};
+  size_t i = 0;
+  while (std::abs(value) >= 999.5 && i + 1 < kPrefixes.size()) {
+    value /= 1000;
+    ++i;
+  }
+  const int digits = std::abs(value) >= 99.95 || (i == 0 && value == std::floor(value)) ? 0
+                     : std::abs(value) >= 9.995                                         ? 1
+                                                                                        : 2;
+  return fmt::format("{:.{}f} {}{}", value, digits, kPrefixes[i], unit);
+}
+
 std::string NanosecondsText(double nanoseconds) {
   constexpr std::array<const char*, 4> kUnits = {"ns", "µs", "ms", "s"};
   size_t unit = 0;

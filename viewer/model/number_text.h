@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/graph/count_text.h"
 
@@ -14,6 +15,8 @@ std::string BytesText(int64_t bytes);
 std::string ShortCountText(int64_t count);
 using graph::CountedText;
 using graph::CountText;  // "120,345"
+// "1.25 GFLOP": three digits, prefixes of powers of 1,000.
+std::string SiText(double value, std::string_view unit);
 // "1.25 ms".
 std::string NanosecondsText(double nanoseconds);
 

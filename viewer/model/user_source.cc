@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "core/base/unique_fd.h"
+#include "core/dump/readers/line_reader.h"
 #include "viewer/model/document.h"
 #include "viewer/model/task_cache.h"
 
@@ -43,11 +44,8 @@ UniqueFd OpenBelow(const std::string& folder, std::span<const std::string> parts
 
 std::vector<std::string> LinesOf(std::string_view text) {
   std::vector<std::string> lines;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    lines.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
+  dump::LineReader reader(text);
+  for (std::string_view line; reader.Next(line);) lines.emplace_back(line);
   return lines;
 }
 

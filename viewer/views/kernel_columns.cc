@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -17,20 +16,6 @@ namespace hloscope::viewer {
 namespace {
 
 using Column = KernelColumn;
-
-// 1.25 G, three digits.
-std::string SiText(double value, std::string_view unit) {
-  static constexpr std::array<const char*, 7> kPrefixes = {"", "k", "M", "G", "T", "P", "E"};
-  size_t i = 0;
-  while (std::abs(value) >= 999.5 && i + 1 < kPrefixes.size()) {
-    value /= 1000;
-    ++i;
-  }
-  const int digits = std::abs(value) >= 99.95 || (i == 0 && value == std::floor(value)) ? 0
-                     : std::abs(value) >= 9.995                                         ? 1
-                                                                                        : 2;
-  return fmt::format("{:.{}f} {}{}", value, digits, kPrefixes[i], unit);
-}
 
 std::string ExtentText(const std::optional<dump::Extent3>& extent) {
   if (!extent) return {};

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/analysis/align/program_places.h"
 #include "core/base/fnv.h"
 #include "core/base/quick_hash.h"
 
@@ -296,7 +297,8 @@ class Pairer {
                 [&](uint32_t a) { return key(a_, group_a_, a); }, LinkReason::kMetadata, 0.85f);
   }
 
-  // Equally many alike on both sides.
+  // Equally many alike on both sides, by their places in the program: files print what was fused
+  // last first.
   void PairInOrder() {
     std::unordered_map<uint64_t, std::pair<std::vector<uint32_t>, std::vector<uint32_t>>> groups;
     std::vector<uint64_t> order;
@@ -313,9 +315,13 @@ class Pairer {
       auto at = groups.find(h);
       if (at != groups.end()) at->second.second.push_back(a);
     }
+    const std::vector<uint32_t> places_b = PlacesInProgram(b_.module()),
+                                places_a = PlacesInProgram(a_.module());
     for (uint64_t h : order) {
-      const auto& [bs, as] = groups[h];
+      auto& [bs, as] = groups[h];
       if (bs.size() != as.size()) continue;
+      std::ranges::stable_sort(bs, {}, [&](uint32_t b) { return places_b[b]; });
+      std::ranges::stable_sort(as, {}, [&](uint32_t a) { return places_a[a]; });
       for (size_t k = 0; k < bs.size(); ++k) Pair(bs[k], as[k], LinkReason::kOrder, 0.6f);
     }
   }

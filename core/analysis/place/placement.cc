@@ -197,16 +197,20 @@ class Placer {
                                                Opcode::kPartitionId, Opcode::kReplicaId};
     if (kCopies.Has(i.opcode)) return At(result_.compiled ? Place::kCopy : Place::kUndecided);
     const LibraryNames names = kLibraries[i.opcode];
-    const bool is_ours = i.opcode == Opcode::kDot && !(cpu() && IsMatrixProduct(i));
+    const bool is_ours = i.opcode == Opcode::kDot && !(cpu() && IsEigenProduct(i));
     if (names.cpu.empty() || is_ours || (names.only_cpu && !cpu())) return At(Compute());
     return Library(cpu() ? names.cpu : gpu() ? names.gpu : "");
   }
 
-  // XLA:CPU leaves products of matrices to Eigen; those with a vector and those of integers it
-  // writes itself.
-  bool IsMatrixProduct(const Instruction& i) const {
+  // XLA:CPU leaves to Eigen products of matrices of floats and s32, and all of complex numbers;
+  // those with a vector and of other integers it writes itself (dumps of jaxlib 0.10.2: those have
+  // code of their own).
+  bool IsEigenProduct(const Instruction& i) const {
+    const hlo::ElementType type = module_[i.shape].element_type();
     auto operands = module_.operands(i);
-    if (operands.size() != 2 || IsInteger(module_[i.shape].element_type())) return false;
+    if (operands.size() != 2) return false;
+    if (IsComplex(type)) return true;
+    if (type != hlo::ElementType::kS32 && !IsFloat(type)) return false;
     const hlo::DotDims dims = hlo::DotDimsOf(module_, module_.attributes(i));
     const auto has_free = [&](const hlo::Shape& shape, const hlo::DotSide& side) {
       return std::ranges::any_of(side.Free(shape.rank()), [&](int64_t d) {

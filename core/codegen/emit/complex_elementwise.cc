@@ -1,9 +1,9 @@
 // Complex numbers by their parts, or lane by lane where that takes an order of operations.
 #include "core/codegen/emit/complex_elementwise.h"
 
-#include "core/codegen/math/device_complex.h"
-#include "core/codegen/math/device_functions.h"
-#include "core/codegen/math/device_loops.h"
+#include "core/codegen/math/inline_complex.h"
+#include "core/codegen/math/inline_functions.h"
+#include "core/codegen/math/control_flow.h"
 #include "core/codegen/math/functions.h"
 #include "core/codegen/math/symbols.h"
 #include "core/hlo/opcode_table.h"
@@ -34,7 +34,7 @@ llvm::Constant* InfinityLike(Value* x) { return llvm::ConstantFP::getInfinity(x-
 
 // c128: a·b - c·d with the rounding of the second product taken back (Kahan; Jeannerod, Louvet and
 // Muller 2013: within 1.5 ulp).
-Value* CloseProduct(Builder& b, Value* x, Value* y) {
+Value* CompensatedProduct(Builder& b, Value* x, Value* y) {
   const Parts p = PartsOf(b, x, ElementType::kC128), q = PartsOf(b, y, ElementType::kC128);
   const auto difference = [&](Value* a, Value* c, Value* d, Value* e) {
     Value* product = b.CreateFMul(d, e);
@@ -54,7 +54,7 @@ Value* CloseProduct(Builder& b, Value* x, Value* y) {
 
 // On a CPU `value`, a function of c128 numbers, but where a part of one is so large or small that
 // something on the way may leave the range of f64: that is the runtime's, in wider numbers.
-Value* OrCalled(Builder& b, Opcode opcode, std::span<Value* const> in, Value* value) {
+Value* WithRuntimeFallback(Builder& b, Opcode opcode, std::span<Value* const> in, Value* value) {
   if (WritesForGpu(b)) return value;
   Value* is_far = nullptr;
   const auto note = [&](Value* condition) {
@@ -128,11 +128,11 @@ Value* ComplexElementwise(Builder& b, Opcode opcode, std::span<Value* const> in,
   if (opcode == Opcode::kMultiply) {
     const bool is_single = type == ElementType::kC64;
     return is_single ? Product(b, in[0], in[1])
-                     : OrCalled(b, opcode, in, CloseProduct(b, in[0], in[1]));
+                     : WithRuntimeFallback(b, opcode, in, CompensatedProduct(b, in[0], in[1]));
   }
   if (WritesForGpu(b) || !IsLeftToRuntime(opcode, type)) {
-    if (Value* value = DeviceComplexFunction(b, opcode, in, type)) {
-      return type == ElementType::kC128 ? OrCalled(b, opcode, in, value) : value;
+    if (Value* value = InlineComplexFunction(b, opcode, in, type)) {
+      return type == ElementType::kC128 ? WithRuntimeFallback(b, opcode, in, value) : value;
     }
   }
   return CallByLane(b, opcode, in, type);

@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "core/codegen/emit/complex_elementwise.h"
-#include "core/codegen/math/device_functions.h"
-#include "core/codegen/math/device_loops.h"
+#include "core/codegen/math/inline_functions.h"
+#include "core/codegen/math/control_flow.h"
 #include "core/codegen/math/functions.h"
 #include "core/codegen/math/small_floats.h"
 #include "core/codegen/math/symbols.h"

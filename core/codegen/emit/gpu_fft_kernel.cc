@@ -7,7 +7,7 @@
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/fft_form.h"
 #include "core/codegen/emit/gpu_block.h"
-#include "core/codegen/math/device_functions.h"
+#include "core/codegen/math/inline_functions.h"
 
 namespace hloscope::codegen {
 
@@ -157,7 +157,7 @@ class GpuFftKernel {
         angle = b_.CreateFDiv(angle, llvm::ConstantFP::get(wide, static_cast<double>(n)));
         Value* operands[] = {angle};
         const auto of = [&](hlo::Opcode opcode) {
-          return Converted(b_, DeviceFunction(b_, opcode, operands), ElementType::kF64, real_);
+          return Converted(b_, InlineFunction(b_, opcode, operands), ElementType::kF64, real_);
         };
         Save({of(hlo::Opcode::kCos), of(hlo::Opcode::kSin)}, Roots(first), k);
       });

@@ -9,7 +9,7 @@
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/gpu_block.h"
 #include "core/codegen/emit/loop_space.h"
-#include "core/codegen/math/device_loops.h"
+#include "core/codegen/math/control_flow.h"
 
 namespace hloscope::codegen {
 

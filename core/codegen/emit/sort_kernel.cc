@@ -181,7 +181,7 @@ class SortKernel {
     std::vector<llvm::Type*> types;
     for (Value* each : all) types.push_back(each->getType());
     const char* runs = less != nullptr ? "hloscope_sort_by_less"
-                       : taken_ > 0    ? "hloscope_take_by_keys"
+                       : taken_ > 0    ? "hloscope_topk_by_keys"
                                        : "hloscope_sort_by_keys";
     b.CreateCall(
         module_.getOrInsertFunction(runs, llvm::FunctionType::get(b.getVoidTy(), types, false)),

@@ -3,7 +3,7 @@
 
 #include <numbers>
 
-#include "core/codegen/math/device_loops.h"
+#include "core/codegen/math/control_flow.h"
 #include "core/codegen/math/functions.h"
 #include "core/codegen/math/symbols.h"
 
@@ -44,7 +44,7 @@ Expression Turned(Expression x, int quarters) {
 }
 
 // The same, or through the runtime in lanes that are too large; of NaN either gives NaN.
-Expression TurnedOrCalled(Expression x, int quarters, Opcode opcode) {
+Expression TurnedWithRuntimeFallback(Expression x, int quarters, Opcode opcode) {
   Builder& b = x.builder();
   Value* operands[] = {x.value()};
   return {b, Where(b, (x.Abs() > kLargest).value(), {Turned(x, quarters).value()},
@@ -55,9 +55,9 @@ Expression TurnedOrCalled(Expression x, int quarters, Opcode opcode) {
 
 Expression Sin(Expression x) {
   // Of small numbers, 0 with its sign among them, the sine is themselves.
-  return Select(x.Abs() < 0x1p-12, x, TurnedOrCalled(x, 0, Opcode::kSin));
+  return Select(x.Abs() < 0x1p-12, x, TurnedWithRuntimeFallback(x, 0, Opcode::kSin));
 }
 
-Expression Cos(Expression x) { return TurnedOrCalled(x, 1, Opcode::kCos); }
+Expression Cos(Expression x) { return TurnedWithRuntimeFallback(x, 1, Opcode::kCos); }
 
 }  // namespace hloscope::codegen

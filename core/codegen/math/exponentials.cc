@@ -4,7 +4,7 @@
 
 #include <numbers>
 
-#include "core/codegen/math/device_functions.h"
+#include "core/codegen/math/inline_functions.h"
 #include "core/codegen/math/exponential_parts.h"
 
 namespace hloscope::codegen {

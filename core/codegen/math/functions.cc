@@ -3,7 +3,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 
-#include "core/codegen/math/device_functions.h"
+#include "core/codegen/math/inline_functions.h"
 #include "core/codegen/math/symbols.h"
 #include "core/hlo/opcode_table.h"
 
@@ -56,7 +56,7 @@ Value* Function(Builder& b, Opcode opcode, std::span<Value* const> operands) {
   if (is_single) {
     if (Value* value = OfSingle(b, opcode, operands)) return value;
   }
-  if ((is_single ? kInDouble : kOfDouble).Has(opcode)) return DeviceFunction(b, opcode, operands);
+  if ((is_single ? kInDouble : kOfDouble).Has(opcode)) return InlineFunction(b, opcode, operands);
   return CallByLane(b, opcode, operands);
 }
 

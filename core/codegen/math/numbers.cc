@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "core/codegen/math/device_functions.h"
+#include "core/codegen/math/inline_functions.h"
 #include "core/codegen/math/small_floats.h"
 
 namespace hloscope::codegen {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/codegen/math/device_functions.h"
+#include "core/codegen/math/inline_functions.h"
 
 namespace hloscope::codegen {
 namespace {
@@ -83,7 +83,7 @@ Value* CallLanes(Builder& b, const std::string& name, std::span<Value* const> op
 
 Value* CallByLane(Builder& b, Opcode opcode, std::span<Value* const> operands) {
   if (WritesForGpu(b)) {
-    if (Value* value = DeviceFunction(b, opcode, operands)) return value;
+    if (Value* value = InlineFunction(b, opcode, operands)) return value;
   }
   llvm::Type* type = operands[0]->getType()->getScalarType();
   const std::string name = FindName(opcode, type->isDoubleTy(), false);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/codegen/math/device_complex.h"
+#include "core/codegen/math/inline_complex.h"
 
 namespace hloscope::codegen {
 
@@ -14,7 +14,7 @@ using Number = GpuMatrix::Number;
 Number GpuMatrix::Complex(hlo::Opcode opcode, const Number& x, const Number& y) {
   Value* operands[] = {FromParts(b_, {x[0], x[1]}, ElementType::kC128),
                        FromParts(b_, {y[0], y[1]}, ElementType::kC128)};
-  const Parts parts = PartsOf(b_, DeviceComplexFunction(b_, opcode, operands, ElementType::kC128),
+  const Parts parts = PartsOf(b_, InlineComplexFunction(b_, opcode, operands, ElementType::kC128),
                               ElementType::kC128);
   return {parts.real, parts.imag};
 }

@@ -17,18 +17,6 @@ using hlo::Shape;
 
 namespace {
 
-// A result of values and places of the last dimension's elements.
-bool IsPlainTopK(const Module& module, InstructionId id) {
-  const Shape& shape = module.shape(id);
-  if (!shape.IsTuple() || shape.elements().size() != 2) return false;
-  const Shape& in = module.shape(module.operands(id)[0]);
-  const Shape &values = shape.elements()[0], &places = shape.elements()[1];
-  return IsWholeArray(in) && in.rank() > 0 && IsWholeArray(values) && IsWholeArray(places) &&
-         values.element_type() == in.element_type() && !hlo::IsComplex(in.element_type()) &&
-         hlo::IsInteger(places.element_type()) && values.rank() == in.rank() &&
-         values.dimensions().back() <= in.dimensions().back();
-}
-
 class TopK {
  public:
   TopK(Edit& edit, InstructionId id) : edit_(edit), id_(id), operand_(edit.operand(id, 0)) {}

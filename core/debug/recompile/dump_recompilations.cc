@@ -169,6 +169,7 @@ class Finder {
       return false;
     if (ProgramKey(x.framework, x.name) != ProgramKey(y.framework, y.name))
       return IsSameCluster(a.facts, b.facts);
+    if (x.framework == "PyTorch/XLA" && !IsSameGraph(a.facts, b.facts)) return false;
     const LoggedCompilation *p = Logged(a.module), *q = Logged(b.module);
     if (p != nullptr && q != nullptr) return p->series == q->series;
     return IsSameProgram(a.facts, b.facts);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "core/analysis/align/compare_modules.h"
 #include "core/base/counted.h"
@@ -221,6 +222,33 @@ std::optional<RecompileCause> BodyCause(const Module& x, const Module& y) {
   return cause;
 }
 
+// How many operations two modules have in common, and in all; of each as often as it occurs.
+struct CommonOperations {
+  int64_t same = 0, all = 0, of_a = 0, of_b = 0;
+  bool are_most() const { return same * 10 >= all * 6; }
+};
+
+CommonOperations CommonOf(const CompilationFacts& a, const CompilationFacts& b,
+                          std::span<const std::string_view> without) {
+  std::set<std::string> names;
+  for (const auto& [name, count] : a.opcodes) names.insert(name);
+  for (const auto& [name, count] : b.opcodes) names.insert(name);
+  const auto count = [](const CompilationFacts& facts, const std::string& name) {
+    const auto at = facts.opcodes.find(name);
+    return at == facts.opcodes.end() ? int64_t{0} : at->second;
+  };
+  CommonOperations found;
+  for (const std::string& name : names) {
+    if (std::ranges::find(without, name) != without.end()) continue;
+    const int64_t in_a = count(a, name), in_b = count(b, name);
+    found.same += std::min(in_a, in_b);
+    found.all += std::max(in_a, in_b);
+    found.of_a += in_a;
+    found.of_b += in_b;
+  }
+  return found;
+}
+
 }  // namespace
 
 CompilationFacts FactsOf(std::shared_ptr<const Module> shared) {
@@ -286,20 +314,18 @@ bool IsSameProgram(const CompilationFacts& a, const CompilationFacts& b) {
   std::ranges::set_intersection(a.lines, b.lines, std::back_inserter(common));
   if (!common.empty()) return true;
   const bool told = !a.lines.empty() && !b.lines.empty();
-  int64_t same = 0, all = 0;
-  std::set<std::string_view> names;
-  for (const auto& [name, count] : a.opcodes) names.insert(name);
-  for (const auto& [name, count] : b.opcodes) names.insert(name);
-  auto count = [](const CompilationFacts& facts, std::string_view name) {
-    const auto at = facts.opcodes.find(std::string(name));
-    return at == facts.opcodes.end() ? int64_t{0} : at->second;
-  };
-  for (std::string_view name : names) {
-    same += std::min(count(a, name), count(b, name));
-    all += std::max(count(a, name), count(b, name));
-  }
+  const CommonOperations found = CommonOf(a, b, {});
   // An operation outside of any function shows the line of its caller.
-  return told ? same == all : same * 10 >= all * 6;
+  return told ? found.same == found.all : found.are_most();
+}
+
+bool IsSameGraph(const CompilationFacts& a, const CompilationFacts& b) {
+  constexpr std::string_view kData[] = {"parameter", "constant", "tuple", "get-tuple-element"};
+  const CommonOperations found = CommonOf(a, b, kData);
+  if (found.are_most()) return true;
+  const bool has_more = found.same == found.of_a || found.same == found.of_b;
+  return has_more && a.parameters.size() != b.parameters.size() &&
+         ReasonOfCount(a, b) != RecompileReason::kArguments;
 }
 
 bool IsSameCluster(const CompilationFacts& a, const CompilationFacts& b) {

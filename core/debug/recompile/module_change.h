@@ -37,6 +37,11 @@ void AddOptions(std::string_view text, CompilationFacts& facts);
 // tell, mostly the same operations.
 bool IsSameProgram(const CompilationFacts& a, const CompilationFacts& b);
 
+// Of graphs of PyTorch/XLA, which all have one name, and of which several may come from one line:
+// true where the operations besides arguments and constants are mostly the same, or the one has
+// those of the other and the state of an optimizer, or numbers, in addition.
+bool IsSameGraph(const CompilationFacts& a, const CompilationFacts& b);
+
 // The same of clusters of TensorFlow, which are numbered over all graphs: the nodes have the same
 // names, as those of one function traced twice do and those of one graph never.
 bool IsSameCluster(const CompilationFacts& a, const CompilationFacts& b);

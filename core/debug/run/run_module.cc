@@ -519,6 +519,12 @@ class RunDriver {
       for (const replay::LeafPlacement& leaf : placement.results()) {
         precise_shapes_.push_back(leaf.shape);
       }
+      if (eval::AsksForRounding(*module_)) {
+        report_.warnings.push_back(
+            "the precise value has none of the roundings that the module asks for (by "
+            "conversions to narrower types, in them, by reduce-precision): a side that leaves them "
+            "out is nearer to it");
+      }
     }
     RunTiming untold;
     HLOSCOPE_ASSIGN_OR_RETURN(Leaves precise, RunOn(*precise_executable_, iteration, untold));

@@ -198,7 +198,7 @@ void hloscope_sort_by_keys(const HloscopeSort* sort, const std::byte* const* ope
   Move(*sort, operands, results, base, [&](int64_t i) { return PlaceOf(entries[i]); });
 }
 
-void hloscope_take_by_keys(const HloscopeSort* sort, const std::byte* const* operands,
+void hloscope_topk_by_keys(const HloscopeSort* sort, const std::byte* const* operands,
                            std::byte* const* results, std::byte* scratch, int64_t base) {
   const int64_t length = sort->length, taken = sort->taken, out = base / length * taken;
   HloscopeSort line = *sort;

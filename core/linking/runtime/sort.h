@@ -14,7 +14,7 @@ struct HloscopeSort {
   int32_t key_words;  // 64-bit words of a key; 0: 32 bits, in one entry with the place
   int32_t arrays;
   const int32_t* element_bytes;  // of each array: 1, 2, 4, 8 or 16
-  int64_t taken;                 // elements of a line that are wanted, by hloscope_take_by_keys
+  int64_t taken;                 // elements of a line that are wanted, by hloscope_topk_by_keys
 };
 
 // True if the element at `a` comes before that at `b`; offsets in elements.
@@ -30,7 +30,7 @@ void hloscope_sort_by_keys(const HloscopeSort* sort, const std::byte* const* ope
                            std::byte* const* results, std::byte* scratch, int64_t base);
 // The first `taken` elements of that line, at most half of it, side by side in the first result,
 // and their places as s32 in the second; neither array has a stride.
-void hloscope_take_by_keys(const HloscopeSort* sort, const std::byte* const* operands,
+void hloscope_topk_by_keys(const HloscopeSort* sort, const std::byte* const* operands,
                            std::byte* const* results, std::byte* scratch, int64_t base);
 // The same as hloscope_sort_by_keys without keys. Whatever `less` says, the result is a
 // permutation.

@@ -31,4 +31,9 @@ std::vector<int64_t> ResultsFrom(const hlo::Module& module, hlo::InstructionId f
                                  const std::vector<bool>& differs,
                                  std::span<const int64_t> results);
 
+// The same, taken out of `results`.
+std::vector<int64_t> TakeResultsFrom(const hlo::Module& module, hlo::InstructionId from,
+                                     const std::vector<bool>& differs,
+                                     std::vector<int64_t>& results);
+
 }  // namespace hloscope::debug

@@ -43,9 +43,10 @@ class LoneDivergence {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto optimized,
                               OptimisedModule(module_, request_, compiler, stop_));
     const std::vector<Literal> arguments = LeafArguments(plain_.arguments);
+    const std::vector<int64_t> reached = Reached();
     HLOSCOPE_ASSIGN_OR_RETURN(LoneKernels kernels,
-                              RunKernelsAlone(optimized, arguments, request_, stop_));
-    kernels.walk.reached = Reached();
+                              RunKernelsAlone(optimized, arguments, reached, request_, stop_));
+    kernels.walk.reached = reached;
     kernels.walk.passes_differ =
         !kernels.walk.reached.empty() && PassesDiffer(optimized, arguments);
     verdict_.warnings.push_back(kernels.walk.bits);
@@ -90,32 +91,48 @@ class LoneDivergence {
     return false;
   }
 
-  void Settle(const LoneKernels& kernels, const Module& optimized) {
-    const bool differs = !kernels.walk.reached.empty() || kernels.place;
+  void Settle(const LoneKernels& found, const Module& optimized) {
+    const bool differs = !found.walk.reached.empty() || !found.kernels.empty();
     verdict_.status = differs ? RunStatus::kDiffers : RunStatus::kEqual;
     if (!differs) return;
-    if (!kernels.place) {
+    if (!found.aside.empty()) {
+      verdict_.warnings.push_back(fmt::format(
+          "{} differs on its own too, which no result that differs comes from", found.aside));
+    }
+    if (found.kernels.empty()) {
       verdict_.cause = Cause::kUnexplained;
-      verdict_.warnings.push_back("no kernel differs by itself");
+      if (found.aside.empty()) verdict_.warnings.push_back("no kernel differs by itself");
       return;
     }
-    verdict_.place = kernels.place;
-    verdict_.kernel = kernels.place->instruction;
-    verdict_.worst = kernels.worst;
+    const LoneKernel& first = found.kernels.front();
+    verdict_.worst = first.worst;
     verdict_.worst_is_of_place = true;
-    if (!kernels.together.empty()) {
+    if (!first.together.empty()) {
       verdict_.warnings.push_back(fmt::format("{} differs only together with {}",
-                                              kernels.place->instruction,
-                                              fmt::join(kernels.together, ", ")));
+                                              first.place.instruction,
+                                              fmt::join(first.together, ", ")));
     }
-    const hlo::InstructionId id = hlo::FindInstruction(optimized, kernels.place->instruction);
-    verdict_.cause = Cause::kCodeGeneration;
-    if (!id.valid()) return;
+    std::vector<DivergeFinding> findings;
+    for (const LoneKernel& kernel : found.kernels) {
+      findings.push_back({.cause = CauseOf(kernel, optimized),
+                          .place = kernel.place,
+                          .kernel = kernel.place.instruction,
+                          .results = kernel.results});
+    }
+    if (!found.unexplained.empty())
+      findings.push_back({.cause = Cause::kUnexplained, .results = found.unexplained});
+    SetFirstFinding(verdict_, findings.front());
+    if (findings.size() > 1) verdict_.findings = std::move(findings);
+  }
+
+  static Cause CauseOf(const LoneKernel& kernel, const Module& optimized) {
+    const hlo::InstructionId id = hlo::FindInstruction(optimized, kernel.place.instruction);
+    if (!id.valid()) return Cause::kCodeGeneration;
     const analysis::Placement placement =
         analysis::FindPlacement(optimized, analysis::Target::kCpu);
-    if (placement.instructions[id.index].place == analysis::Place::kLibraryCall) {
-      verdict_.cause = Cause::kLibrary;
-    }
+    return placement.instructions[id.index].place == analysis::Place::kLibraryCall
+               ? Cause::kLibrary
+               : Cause::kCodeGeneration;
   }
 
   const std::shared_ptr<const Module>& module_;

@@ -229,11 +229,8 @@ class PlatformDivergence {
       }
       guilty_.push_back({&difference, std::move(*check), {}});
       if (!to_results) break;
-      std::vector<int64_t>& reached = guilty_.back().results;
-      reached = ResultsFrom(*optimized_, difference.key.instruction, differs, unexplained_);
-      std::erase_if(unexplained_, [&](int64_t result) {
-        return std::ranges::find(reached, result) != reached.end();
-      });
+      guilty_.back().results =
+          TakeResultsFrom(*optimized_, difference.key.instruction, differs, unexplained_);
       if (unexplained_.empty() || guilty_.size() == kMaxFindings) break;
       paths = DifferencePaths(*optimized_, differs, unexplained_);
     }
@@ -300,16 +297,15 @@ class PlatformDivergence {
       ValueWalk walk;
       std::vector<DivergeTry> tries;
       const DivergePlace place = PlaceOf(guilty_[i].difference->key);
-      verdict_.findings.push_back({"",
-                                   Examine(guilty_[i], walk, tries),
-                                   place,
-                                   place.instruction,
-                                   {},
-                                   -1,
-                                   guilty_[i].results});
+      const Cause cause = Examine(guilty_[i], walk, tries);
+      verdict_.findings.push_back({.cause = cause,
+                                   .place = place,
+                                   .kernel = place.instruction,
+                                   .results = guilty_[i].results,
+                                   .tries = std::move(tries)});
     }
     if (unexplained_.empty()) return;
-    verdict_.findings.push_back({"", Cause::kUnexplained, {}, "", {}, -1, unexplained_});
+    verdict_.findings.push_back({.cause = Cause::kUnexplained, .results = unexplained_});
   }
 
   // Why the kernel is wrong; `walk` takes its distances and the place inside.

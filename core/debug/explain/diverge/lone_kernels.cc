@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <utility>
 
+#include "core/debug/explain/diverge/difference_paths.h"
 #include "core/debug/explain/diverge/kernel_check.h"
 #include "core/debug/reduce/edit.h"
 #include "core/hlo/analysis/find_instruction.h"
@@ -27,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMaxIterations = 256;  // of a loop that are looked at
 constexpr std::chrono::seconds kLongestLoop(20);
 constexpr int kDeepest = 4;  // loops and branches in one another
+constexpr size_t kMaxKernels = 8;
 
 // Values of a module's results, as one literal of the root's shape.
 Result<Literal> WholeOf(const RunReport& report, const hlo::Shape& shape) {
@@ -49,31 +52,28 @@ class LoneWalk {
   }
 
   Status Run(const std::shared_ptr<const Module>& module, const std::vector<Literal>& arguments,
-             const std::string& calls, int depth) {
-    const RunReport report =
-        Isolate(module, arguments, [&](const InstructionReport& each) { Note(each, calls); });
-    if (stop_.stop_requested())
-      return std::unexpected(Error{ErrorClass::kCancelled, "cancelled", {}, {}});
-    if (!report.first_divergent) {
-      const bool nothing_ran = found_.walk.boundaries == 0 && report.error;
-      return nothing_ran ? Status(std::unexpected(*report.error)) : Status{};
+             std::span<const int64_t> results) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<InstructionReport> differing,
+                              Differing(module, arguments, ""));
+    // What each has on the reference's operands says nothing about what it has in the whole run.
+    const std::vector<bool> may_differ(module->instructions().size(), true);
+    std::vector<int64_t>& left = found_.unexplained;
+    left.assign(results.begin(), results.end());
+    for (const InstructionReport& report : differing) {
+      std::vector<int64_t> reached;
+      if (!results.empty()) {
+        const InstructionId id = hlo::FindInstruction(*module, report.instruction);
+        if (id.valid()) reached = TakeResultsFrom(*module, id, may_differ, left);
+        if (reached.empty()) {
+          if (found_.aside.empty() && found_.kernels.empty()) found_.aside = report.instruction;
+          continue;
+        }
+      }
+      LoneKernel kernel = KernelOf(module, report, arguments, "", 0);
+      kernel.results = std::move(reached);
+      found_.kernels.push_back(std::move(kernel));
+      if (left.empty() || found_.kernels.size() == kMaxKernels) break;
     }
-    const InstructionReport& first = *report.first_divergent;
-    found_.place = {first.instruction, first.computation, calls};
-    found_.opcode = first.opcode;
-    found_.together = first.together_with;
-    for (const LeafComparison& leaf : first.outputs) {
-      if (!leaf.equal()) found_.worst = leaf;
-    }
-    const InstructionId id = hlo::FindInstruction(*module, first.instruction);
-    if (!first.together_with.empty() || depth >= kDeepest || !id.valid()) return {};
-    auto& curve = found_.walk.curve;
-    const auto outer = std::ranges::find(curve, first.instruction, &WalkPoint::instruction);
-    const auto position = outer - curve.begin();
-    const auto size = std::ssize(curve);
-    Enter(module, id, arguments, calls, depth);
-    // What it runs comes before its value.
-    std::rotate(curve.begin() + position, curve.begin() + size, curve.end());
     return {};
   }
 
@@ -122,24 +122,72 @@ class LoneWalk {
     walk.curve.push_back(std::move(point));
   }
 
+  using Inner = std::optional<LoneKernel>;
+
+  // All that differ by themselves, in order.
+  Result<std::vector<InstructionReport>> Differing(const std::shared_ptr<const Module>& module,
+                                                   const std::vector<Literal>& arguments,
+                                                   const std::string& calls) {
+    std::vector<InstructionReport> differing;
+    const RunReport report = Isolate(module, arguments, [&](const InstructionReport& each) {
+      Note(each, calls);
+      if (each.differs()) differing.push_back(each);
+    });
+    if (stop_.stop_requested())
+      return std::unexpected(Error{ErrorClass::kCancelled, "cancelled", {}, {}});
+    const bool nothing_ran = differing.empty() && found_.walk.boundaries == 0 && report.error;
+    if (nothing_ran) return std::unexpected(*report.error);
+    return differing;
+  }
+
+  // With the place inside of what it runs, where one is found.
+  LoneKernel KernelOf(const std::shared_ptr<const Module>& module, const InstructionReport& report,
+                      const std::vector<Literal>& arguments, const std::string& calls, int depth) {
+    LoneKernel kernel{{report.instruction, report.computation, calls},
+                      {},
+                      report.together_with,
+                      {}};
+    for (const LeafComparison& leaf : report.outputs) {
+      if (!leaf.equal()) kernel.worst = leaf;
+    }
+    const InstructionId id = hlo::FindInstruction(*module, report.instruction);
+    if (!report.together_with.empty() || depth >= kDeepest || !id.valid()) return kernel;
+    auto& curve = found_.walk.curve;
+    const auto outer = std::ranges::find(curve, report.instruction, &WalkPoint::instruction);
+    const auto position = outer - curve.begin();
+    const auto size = std::ssize(curve);
+    Inner inner = Enter(module, id, arguments, calls, depth);
+    // What it runs comes before its value.
+    std::rotate(curve.begin() + position, curve.begin() + size, curve.end());
+    return inner ? *std::move(inner) : std::move(kernel);
+  }
+
+  // The first inside.
+  Inner FirstIn(const std::shared_ptr<const Module>& module, const std::vector<Literal>& arguments,
+                const std::string& calls, int depth) {
+    const auto differing = Differing(module, arguments, calls);
+    if (!differing.has_value() || differing->empty()) return std::nullopt;
+    return KernelOf(module, differing->front(), arguments, calls, depth);
+  }
+
   // What `id` runs, on the values that it has; what cannot be found out leaves `id` the place.
-  void Enter(const std::shared_ptr<const Module>& module, InstructionId id,
-             const std::vector<Literal>& arguments, const std::string& calls, int depth) {
+  Inner Enter(const std::shared_ptr<const Module>& module, InstructionId id,
+              const std::vector<Literal>& arguments, const std::string& calls, int depth) {
     const hlo::Instruction& instruction = (*module)[id];
     const auto called = module->CalledComputations(instruction);
-    if (called.empty()) return;
+    if (called.empty()) return std::nullopt;
     const auto operands = OperandsOf(module, id, arguments);
-    if (!operands) return;
+    if (!operands) return std::nullopt;
     const std::string here = calls.empty() ? "" : calls + ", ";
     const std::string name(module->name(id));
     const Opcode opcode = instruction.opcode;
-    if (opcode == Opcode::kWhile) {
-      EnterLoop(module, id, operands->front(), here + name, depth);
-    } else if (opcode == Opcode::kConditional) {
-      EnterBranch(*module, id, *operands, here + name, depth);
-    } else if (opcode == Opcode::kFusion || opcode == Opcode::kCall) {
+    if (opcode == Opcode::kWhile)
+      return EnterLoop(module, id, operands->front(), here + name, depth);
+    if (opcode == Opcode::kConditional)
+      return EnterBranch(*module, id, *operands, here + name, depth);
+    if (opcode == Opcode::kFusion || opcode == Opcode::kCall)
       LookInside(WithEntry(*module, called[0]), *operands);
-    }
+    return std::nullopt;
   }
 
   // What the reference has for the operands.
@@ -166,8 +214,8 @@ class LoneWalk {
   }
 
   // The first iteration in which the body differs as a whole.
-  void EnterLoop(const std::shared_ptr<const Module>& module, InstructionId id, Literal state,
-                 const std::string& name, int depth) {
+  Inner EnterLoop(const std::shared_ptr<const Module>& module, InstructionId id, Literal state,
+                  const std::string& name, int depth) {
     const hlo::Instruction& loop = (*module)[id];
     const auto body = WithEntry(*module, module->GetComputation(loop, AttributeKey::kBody));
     const auto condition =
@@ -175,15 +223,14 @@ class LoneWalk {
     const Clock::time_point end = Clock::now() + kLongestLoop;
     for (int k = 0; k < kMaxIterations && Clock::now() < end; ++k) {
       const auto goes_on = Evaluate(condition, {state});
-      if (!goes_on || goes_on->bytes().empty() || goes_on->bytes()[0] == std::byte{0}) return;
-      if (Differs(body, {state})) {
-        (void)Run(body, {state}, fmt::format("{} iteration {}", name, k), depth + 1);
-        return;
-      }
+      if (!goes_on || goes_on->bytes().empty() || goes_on->bytes()[0] == std::byte{0}) break;
+      if (Differs(body, {state}))
+        return FirstIn(body, {state}, fmt::format("{} iteration {}", name, k), depth + 1);
       auto next = Evaluate(body, {state});
-      if (!next) return;
+      if (!next) break;
       state = *std::move(next);
     }
+    return std::nullopt;
   }
 
   bool Differs(const std::shared_ptr<const Module>& module,
@@ -191,12 +238,12 @@ class LoneWalk {
     return RunModule(module, Both(arguments), stop_).status == RunStatus::kDiffers;
   }
 
-  void EnterBranch(const Module& module, InstructionId id, const std::vector<Literal>& operands,
-                   const std::string& name, int depth) {
+  Inner EnterBranch(const Module& module, InstructionId id, const std::vector<Literal>& operands,
+                    const std::string& name, int depth) {
     const auto called = module.CalledComputations(module[id]);
     const bool is_predicate = operands[0].shape().element_type() == hlo::ElementType::kPred;
     const auto bytes = operands[0].bytes();
-    if (bytes.size() < (is_predicate ? 1U : sizeof(int32_t))) return;
+    if (bytes.size() < (is_predicate ? 1U : sizeof(int32_t))) return std::nullopt;
     int64_t branch = 0;
     if (is_predicate) {
       branch = bytes[0] != std::byte{0} ? 0 : 1;
@@ -207,13 +254,15 @@ class LoneWalk {
                                                                          : index;
     }
     const auto at = static_cast<size_t>(branch);
-    if (at >= called.size() || at + 1 >= operands.size()) return;
-    (void)Run(WithEntry(module, called[at]), {operands[at + 1]},
-              fmt::format("{} branch {}", name, branch), depth + 1);
+    if (at >= called.size() || at + 1 >= operands.size()) return std::nullopt;
+    return FirstIn(WithEntry(module, called[at]), {operands[at + 1]},
+                   fmt::format("{} branch {}", name, branch), depth + 1);
   }
 
+  // Of the first kernel.
   void LookInside(const std::shared_ptr<const Module>& inside,
                   const std::vector<Literal>& operands) {
+    if (!found_.kernels.empty()) return;
     const RunReport report = Isolate(inside, operands, nullptr);
     const auto& first = report.first_divergent;
     if (!first || !first->together_with.empty()) return;
@@ -231,10 +280,11 @@ class LoneWalk {
 }  // namespace
 
 Result<LoneKernels> RunKernelsAlone(const std::shared_ptr<const Module>& optimized,
-                                    const std::vector<Literal>& arguments, const RunSpec& request,
+                                    const std::vector<Literal>& arguments,
+                                    std::span<const int64_t> results, const RunSpec& request,
                                     const std::stop_token& stop) {
   LoneWalk walk(request, stop);
-  HLOSCOPE_TRY(walk.Run(optimized, arguments, "", 0));
+  HLOSCOPE_TRY(walk.Run(optimized, arguments, results));
   LoneKernels found = std::move(walk).Take();
   found.walk.bits =
       "each fusion, call and library call was compiled and run as a module of its own, with its "

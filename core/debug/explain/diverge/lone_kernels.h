@@ -7,7 +7,7 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -20,22 +20,30 @@
 
 namespace hloscope::debug {
 
-struct LoneKernels {
-  ValueWalk walk;  // one_at_a_time: what ran, its errors, and what inside the first differs
-  // The first that differs by itself, in loops and branches too; absent: none does.
-  std::optional<DivergePlace> place;
-  std::string opcode;
+// One that differs by itself, in loops and branches too.
+struct LoneKernel {
+  DivergePlace place;
   LeafComparison worst;               // of its value
   std::vector<std::string> together;  // where it took others for that, their names
-  std::vector<std::string> not_run;   // "NAME: reason"
+  std::vector<int64_t> results;       // of those asked for, that it leads to and none before it
+};
+
+struct LoneKernels {
+  ValueWalk walk;  // one_at_a_time: what ran, its errors, and what inside the first differs
+  std::vector<LoneKernel> kernels;
+  std::vector<int64_t> unexplained;  // results asked for that none of them leads to
+  std::string aside;                 // the first that differs and leads to no such result
+  std::vector<std::string> not_run;  // "NAME: reason"
 };
 
 // Runs the kernels of `optimized`, which is for one device, on the request's platform against its
-// reference platform; `arguments` are those of its entry. A loop or branch that differs is entered:
-// its first iteration that differs, of those that time is left for. Fails where the module cannot
-// be run at all, or is stopped.
+// reference platform; `arguments` are those of its entry. Finds those that lead to `results`, by
+// number, eight at most; where there are no such, the first that differs. A loop or branch that
+// differs is entered: its first iteration that differs, of those that time is left for. Fails where
+// the module cannot be run at all, or is stopped.
 Result<LoneKernels> RunKernelsAlone(const std::shared_ptr<const hlo::Module>& optimized,
                                     const std::vector<hlo::Literal>& arguments,
-                                    const RunSpec& request, const std::stop_token& stop);
+                                    std::span<const int64_t> results, const RunSpec& request,
+                                    const std::stop_token& stop);
 
 }  // namespace hloscope::debug

@@ -149,6 +149,14 @@ DivergeTry TryOf(const Json& json) {
   return attempt;
 }
 
+std::vector<DivergeTry> TriesOf(const Json& json) {
+  std::vector<DivergeTry> tries;
+  for (const Json& each : List(json, "tries")) {
+    if (each.is_object()) tries.push_back(TryOf(each));
+  }
+  return tries;
+}
+
 std::optional<PreciseDistance> DistanceOf(const Json& json, const char* key) {
   const Json& part = Part(json, key);
   if (part.empty()) return std::nullopt;
@@ -212,9 +220,7 @@ void TakeFindings(const Json& json, DivergeVerdict& verdict) {
   if (PassBlame first = BlameOf(json); verdict.passes.empty() && !first.pass.empty()) {
     verdict.passes.push_back(std::move(first));
   }
-  for (const Json& each : List(json, "tries")) {
-    if (each.is_object()) verdict.tries.push_back(TryOf(each));
-  }
+  verdict.tries = TriesOf(json);
   // A single one is what the rest says.
   if (const auto& findings = List(json, "findings"); findings.size() > 1) {
     for (const Json& each : findings) {
@@ -227,8 +233,12 @@ void TakeFindings(const Json& json, DivergeVerdict& verdict) {
       Take(each, "cured_by", finding.cured_by);
       Take(each, "left", finding.mismatched);
       Take(each, "results", finding.results);
+      Take(each, "confirmed", finding.confirmed);
+      finding.tries = TriesOf(each);
+      Take(each, "not_tried", finding.not_tried);
       finding.cause = CauseOf(cause);
       finding.place = PlaceOf(each);
+      finding.edit = EditOf(each);
     }
   }
   verdict.place = PlaceOf(json);

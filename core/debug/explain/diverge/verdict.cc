@@ -181,20 +181,36 @@ std::string ResultNames(const std::vector<int64_t>& results) {
   return out;
 }
 
+// "disabling algsimp or by --xla_x=false": a pass is switched off, a flag has the value that helps.
+std::string CuresPhrase(const std::vector<std::string>& cured_by) {
+  std::vector<std::string_view> passes, flags;
+  for (const std::string& cure : cured_by) (cure.starts_with("--") ? flags : passes).push_back(cure);
+  std::string out;
+  if (!passes.empty()) out = fmt::format("disabling {}", fmt::join(passes, ", "));
+  if (flags.empty()) return out;
+  return out + (passes.empty() ? "" : " or by ") + fmt::format("{}", fmt::join(flags, ", "));
+}
+
 // Of results that the first finding does not lead to.
 std::string OtherResultsSentence(const DivergeVerdict& verdict) {
   std::string out;
   for (const DivergeFinding& finding : std::span(verdict.findings).subspan(1)) {
     const std::string names = ResultNames(finding.results);
-    if (!finding.place) {
-      out += fmt::format("; why {} {} was not found", names,
-                         VerbFor(std::ssize(finding.results), "differs", "differ"));
-      continue;
+    const std::string_view differ = VerbFor(std::ssize(finding.results), "differs", "differ");
+    if (!finding.place && finding.cause.value_or(Cause::kUnexplained) == Cause::kUnexplained) {
+      out += fmt::format("; why {} {} was not found", names, differ);
+    } else {
+      out += fmt::format("; {} {} for another reason", names, differ);
+      if (finding.place) out += ", first at " + PlacePhrase(*finding.place);
+      if (!finding.edit.what.empty()) out += ": " + finding.edit.what;
+      if (finding.cause) out += fmt::format(", the cause is {}", Describe(*finding.cause));
     }
-    out += fmt::format("; {} {} for another reason, first at {}", names,
-                       VerbFor(std::ssize(finding.results), "differs", "differ"),
-                       PlacePhrase(*finding.place));
-    if (finding.cause) out += fmt::format(", the cause is {}", Describe(*finding.cause));
+    if (!finding.cured_by.empty())
+      out += ", fixed by " + CuresPhrase(finding.cured_by);
+    if (finding.confirmed) out += *finding.confirmed ? ", confirmed" : ", not confirmed";
+    if (!finding.not_tried.empty())
+      out += fmt::format(" (nothing was tried for {}: {})",
+                         finding.results.size() == 1 ? "it" : "them", finding.not_tried);
   }
   return out;
 }
@@ -207,27 +223,39 @@ std::string SecondSentence(const DivergeVerdict& verdict) {
                                 VerbFor(first.mismatched, "differs", "differ"));
   if (second.place) out += " at " + PlacePhrase(*second.place);
   if (second.cause) out += fmt::format(", the cause is {}", Describe(*second.cause));
-  return out + fmt::format(", fixed by disabling {}", fmt::join(second.cured_by, ", "));
+  return out + ", fixed by " + CuresPhrase(second.cured_by);
 }
 
 }  // namespace
 
 DivergeFinding OnlyFinding(const DivergeVerdict& verdict) {
-  return {verdict.passes.empty() ? "" : verdict.passes.front().pass,
-          verdict.cause,
-          verdict.place,
-          verdict.kernel,
-          verdict.cured_by,
-          -1,
-          {}};
+  return {.pass = verdict.passes.empty() ? "" : verdict.passes.front().pass,
+          .cause = verdict.cause,
+          .place = verdict.place,
+          .edit = verdict.edit,
+          .kernel = verdict.kernel,
+          .cured_by = verdict.cured_by,
+          .confirmed = verdict.confirmed,
+          .tries = verdict.tries};
 }
 
-std::string JudgedResults(const DivergeVerdict& verdict) {
-  if (verdict.findings.empty() || verdict.findings.front().results.empty() || !verdict.walk)
-    return {};
-  const std::vector<int64_t>& results = verdict.findings.front().results;
-  return fmt::format("{} of {} that differ ({})", results.size(),
-                     Counted(std::ssize(verdict.walk->reached), "result"), ResultNames(results));
+void SetFirstFinding(DivergeVerdict& verdict, DivergeFinding first) {
+  verdict.cause = first.cause;
+  verdict.place = first.place;
+  verdict.edit = first.edit;
+  verdict.kernel = first.kernel;
+  verdict.cured_by = first.cured_by;
+  verdict.confirmed = first.confirmed;
+  verdict.tries = first.tries;
+  if (!verdict.findings.empty()) verdict.findings.front() = std::move(first);
+}
+
+std::string JudgedResults(const DivergeVerdict& verdict, const DivergeFinding& finding) {
+  if (verdict.findings.size() < 2 || finding.results.empty()) return {};
+  size_t differing = 0;
+  for (const DivergeFinding& each : verdict.findings) differing += each.results.size();
+  return fmt::format("{} of {} that differ ({})", finding.results.size(),
+                     Counted(differing, "result"), ResultNames(finding.results));
 }
 
 std::string_view KeyOf(Cause cause) { return kCauses[static_cast<size_t>(cause)].key; }
@@ -284,9 +312,11 @@ void WriteSentence(DivergeVerdict& verdict) {
       verdict.sentence = FailureSentence(verdict);
   }
   if (!verdict.cured_by.empty()) {
-    verdict.sentence += fmt::format("; fixed by disabling {}", fmt::join(verdict.cured_by, ", "));
-    if (const std::string judged = JudgedResults(verdict); !judged.empty())
-      verdict.sentence += ", for " + judged;
+    verdict.sentence += "; fixed by " + CuresPhrase(verdict.cured_by);
+    if (!verdict.findings.empty()) {
+      const std::string judged = JudgedResults(verdict, verdict.findings.front());
+      if (!judged.empty()) verdict.sentence += ", for " + judged;
+    }
   }
   if (verdict.confirmed) verdict.sentence += *verdict.confirmed ? "; confirmed" : "; not confirmed";
   if (verdict.findings.size() > 1) {

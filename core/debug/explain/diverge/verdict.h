@@ -59,13 +59,17 @@ struct PassBlame {
 
 // One of several independent reasons why a run differs.
 struct DivergeFinding {
-  std::string pass;            // empty: none is at fault
-  std::optional<Cause> cause;  // where no pass is
-  std::optional<DivergePlace> place;
-  std::string kernel;                 // that computes it; empty: unknown
-  std::vector<std::string> cured_by;  // what ends this one
-  int64_t mismatched = -1;            // elements that differ without it; -1: not known
-  std::vector<int64_t> results;       // by number, that it leads to; empty: not told
+  std::string pass = {};            // empty: none is at fault
+  std::optional<Cause> cause = {};  // where no pass is
+  std::optional<DivergePlace> place = {};
+  InstructionEdit edit = {};               // of two modules
+  std::string kernel = {};                 // that computes it; empty: unknown
+  std::vector<std::string> cured_by = {};  // what ends this one
+  int64_t mismatched = -1;                 // elements that differ without it; -1: not known
+  std::vector<int64_t> results = {};       // by number, that it leads to; empty: not told
+  std::optional<bool> confirmed = {};      // as of a verdict
+  std::vector<DivergeTry> tries = {};      // judged by those results
+  std::string not_tried = {};  // why there are none; empty: there are, or all are judged
 };
 
 // How the operations of two modules differ whose results agree.
@@ -93,7 +97,8 @@ struct DivergeVerdict {
   std::string kernel;               // that computes the place; empty: unknown
   std::optional<int64_t> ptx_line;  // in the module's PTX
   std::vector<DivergeTry> tries;
-  // What differs, each with its own place and cure; of one reason the fields above say it.
+  // What differs, each with its own place, tries and cure. The fields above are those of the first;
+  // of one reason they say it all.
   std::vector<DivergeFinding> findings;
   std::string first_bad;  // of several versions; empty: none or not asked
 
@@ -119,8 +124,12 @@ DivergeVerdict RefusedVerdict(Error error);
 // What the verdict says, as one finding.
 DivergeFinding OnlyFinding(const DivergeVerdict& verdict);
 
-// "1 of 6 results that differ (out4)": by what the tries are judged; empty where that is all.
-std::string JudgedResults(const DivergeVerdict& verdict);
+// Makes the fields of the verdict, and its first finding where it has several, those of `first`.
+void SetFirstFinding(DivergeVerdict& verdict, DivergeFinding first);
+
+// "1 of 6 results that differ (out4)": by what the tries of the finding are judged; empty where
+// that is all.
+std::string JudgedResults(const DivergeVerdict& verdict, const DivergeFinding& finding);
 
 // Writes the sentence from everything else.
 void WriteSentence(DivergeVerdict& verdict);

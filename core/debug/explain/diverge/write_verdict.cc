@@ -58,7 +58,8 @@ void WriteTries(JsonWriter& json, const std::vector<DivergeTry>& tries) {
 // Of one reason what the verdict says.
 void WriteFindings(JsonWriter& json, const DivergeVerdict& verdict) {
   std::vector<DivergeFinding> findings = verdict.findings;
-  if (findings.empty() && (!verdict.passes.empty() || verdict.cause)) {
+  const bool is_place = verdict.status == RunStatus::kDiffers && verdict.place;
+  if (findings.empty() && (!verdict.passes.empty() || verdict.cause || is_place)) {
     findings.push_back(OnlyFinding(verdict));
   }
   json.Key("findings").BeginArray();
@@ -67,13 +68,19 @@ void WriteFindings(JsonWriter& json, const DivergeVerdict& verdict) {
     OptionalField(json, "pass", finding.pass);
     OptionalField(json, "cause", finding.cause ? std::string(KeyOf(*finding.cause)) : "");
     WritePlace(json, finding.place);
+    WriteEdit(json, finding.edit);
     OptionalField(json, "kernel", finding.kernel);
     WriteTexts(json, "cured_by", finding.cured_by);
     json.Key("left");
     finding.mismatched < 0 ? json.Null() : json.Value(finding.mismatched);
     json.Key("results").BeginArray();
     for (const int64_t result : finding.results) json.Value(result);
-    json.EndArray().EndObject();
+    json.EndArray().Key("confirmed");
+    finding.confirmed ? json.Value(*finding.confirmed) : json.Null();
+    const bool is_first = &finding == &findings.front();
+    WriteTries(json, is_first ? verdict.tries : finding.tries);
+    OptionalField(json, "not_tried", finding.not_tried);
+    json.EndObject();
   }
   json.EndArray();
 }

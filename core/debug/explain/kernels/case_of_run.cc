@@ -63,7 +63,29 @@ Error NoSuchKernel(const std::string& name, int64_t execution,
       .error();
 }
 
+void Flatten(const runtime::Value& value, Leaves& leaves) {
+  if (!value.is_tuple()) return leaves.push_back(value.ToLiteral()), void();
+  for (const runtime::Value& element : value.elements()) Flatten(element, leaves);
+}
+
 }  // namespace
+
+Leaves LeavesOf(const runtime::Value& value) {
+  Leaves leaves;
+  Flatten(value, leaves);
+  return leaves;
+}
+
+bool IsBeyond(const KernelOutcome& outcome, const BoundsRequest& bounds) {
+  const Leaves actual = LeavesOf(outcome.actual), meant = LeavesOf(outcome.meant);
+  if (actual.size() != meant.size()) return true;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    if (!actual[i].has_value() || !meant[i].has_value()) return true;
+    if (!meant[i]->shape().IsArray()) continue;
+    if (!CompareArrays(*actual[i], *meant[i], bounds).equal()) return true;
+  }
+  return false;
+}
 
 Result<std::vector<KernelOutcome>> OutcomesOfKernels(const std::shared_ptr<const Module>& module,
                                                      const RunSpec& request,

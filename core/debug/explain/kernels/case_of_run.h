@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/debug/explain/kernels/explain_kernel.h"
 #include "core/debug/run/run_module.h"
+#include "core/debug/run/run_results.h"
 
 namespace hloscope::debug {
 
@@ -30,6 +31,12 @@ Result<replay::KernelOutcome> CaseOfKernel(const std::shared_ptr<const hlo::Modu
 Result<replay::KernelDiagnosisAnswer> DiagnoseWithin(const replay::KernelDiagnosis& diagnosis,
                                                      const RunSpec& request,
                                                      const std::stop_token& stop);
+
+// The arrays of a value, in order.
+Leaves LeavesOf(const runtime::Value& value);
+
+// True where the kernel gave something else than its instruction means, beyond the bounds.
+bool IsBeyond(const replay::KernelOutcome& outcome, const BoundsRequest& bounds);
 
 // The instruction of an outcome with a case, by itself and with its arguments.
 Result<KernelQuestion> QuestionOf(const replay::KernelOutcome& outcome);

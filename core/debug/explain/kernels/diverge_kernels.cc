@@ -9,13 +9,16 @@
 #include <utility>
 
 #include "core/base/counted.h"
+#include "core/debug/explain/diverge/difference_paths.h"
 #include "core/debug/explain/diverge/kernel_check.h"
 #include "core/debug/explain/diverge/plain_run.h"
 #include "core/debug/explain/kernels/case_of_run.h"
 #include "core/debug/explain/kernels/exact_meaning.h"
-#include "core/debug/explain/kernels/explain_program.h"
 #include "core/debug/explain/kernels/explain_update_order.h"
+#include "core/debug/explain/kernels/other_compilations.h"
+#include "core/debug/explain/kernels/result_causes.h"
 #include "core/debug/explain/kernels/telling_operands.h"
+#include "core/hlo/analysis/find_instruction.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::debug {
@@ -24,11 +27,6 @@ using hlo::Module;
 using replay::KernelOutcome;
 
 namespace {
-
-void Flatten(const runtime::Value& value, std::vector<Result<hlo::Literal>>& leaves) {
-  if (!value.is_tuple()) return leaves.push_back(value.ToLiteral()), void();
-  for (const runtime::Value& element : value.elements()) Flatten(element, leaves);
-}
 
 class KernelDivergence {
  public:
@@ -56,12 +54,14 @@ class KernelDivergence {
  private:
   // Of those beyond the bounds, and of those within.
   static constexpr size_t kMaxExplained = 16;
+  static constexpr size_t kMaxFindings = 8;
 
   Status RunPlain() {
     HLOSCOPE_ASSIGN_OR_RETURN(plain_, debug::RunPlain(module_, request_, sinks_, verdict_, stop_));
-    for (const RunOutput& output : plain_.outputs) {
+    for (size_t i = 0; i < plain_.outputs.size(); ++i) {
+      const RunOutput& output = plain_.outputs[i];
       if (!output.compared || output.comparison.equal()) continue;
-      results_differ_ = true;
+      reached_.push_back(static_cast<int64_t>(i));
       if (!verdict_.worst) verdict_.worst = output.comparison;
     }
     return {};
@@ -88,22 +88,17 @@ class KernelDivergence {
   }
 
   bool Differs(const KernelOutcome& outcome) const {
-    std::vector<Result<hlo::Literal>> actual, meant;
-    Flatten(outcome.actual, actual);
-    Flatten(outcome.meant, meant);
-    if (actual.size() != meant.size()) return true;
-    for (size_t i = 0; i < actual.size(); ++i) {
-      if (!actual[i].has_value() || !meant[i].has_value()) return true;
-      if (!meant[i]->shape().IsArray()) continue;
-      if (!CompareArrays(*actual[i], *meant[i], request_.compare.bounds).equal()) return true;
-    }
-    return false;
+    return IsBeyond(outcome, request_.compare.bounds);
   }
 
   // The first beyond the bounds that nothing explains; else the first within them that is not what
   // its instruction means to the bit, or beyond what its own roundings move; else the first.
   Status Settle() {
     std::optional<Explained> chosen;
+    std::ranges::stable_partition(beyond_, [&](const KernelOutcome* outcome) {
+      std::vector<int64_t> left = reached_;
+      return !TakeLedTo(*outcome, left).empty();
+    });
     for (const KernelOutcome* outcome :
          std::span(beyond_).first(std::min(beyond_.size(), kMaxExplained))) {
       Explained explained{outcome, std::nullopt, ""};
@@ -127,24 +122,31 @@ class KernelDivergence {
     if (is_open()) HLOSCOPE_TRY(SearchWithin(chosen));
     if (is_open()) SearchTelling(beyond_, chosen);
     if (is_open()) SearchTelling(within_, chosen);
-    verdict_.status = results_differ_ || chosen ? RunStatus::kDiffers : RunStatus::kEqual;
-    if (chosen) return Tell(*std::move(chosen));
-    if (!results_differ_) return {};
+    verdict_.status = !reached_.empty() || chosen ? RunStatus::kDiffers : RunStatus::kEqual;
+    if (chosen) {
+      const KernelOutcome& outcome = *chosen->outcome;
+      HLOSCOPE_TRY(Tell(*std::move(chosen)));
+      FindOthers(outcome);
+      return {};
+    }
+    if (reached_.empty()) return {};
     if (not_compared_ > 0) {
       verdict_.cause = Cause::kUnexplained;
       return {};
     }
-    Leaves actual;
-    for (const RunOutput& output : plain_.outputs) {
-      actual.push_back(output.missing ? Result<hlo::Literal>(std::unexpected(*output.missing))
-                                      : output.value);
-    }
-    HLOSCOPE_ASSIGN_OR_RETURN(ProgramExplanation explained,
-                              ExplainProgram(module_, request_, actual, plain_.arguments, stop_));
+    HLOSCOPE_ASSIGN_OR_RETURN(ProgramExplanation explained, program_.Run({}));
     verdict_.tries = std::move(explained.tries);
     // Whether it is, is measured afterwards (passes/explain_platforms.cc).
     verdict_.cause = explained.cause.value_or(Cause::kIllConditioned);
     if (explained.cause) verdict_.confirmed = true;
+    if (!explained.cause && reached_.size() > 1) {
+      std::vector<DivergeFinding> findings = program_.ExplainEach(reached_, kMaxFindings);
+      if (!findings.empty()) {
+        SetFirstFinding(verdict_, findings.front());
+        verdict_.worst = plain_.outputs[static_cast<size_t>(findings[0].results[0])].comparison;
+        if (findings.size() > 1) verdict_.findings = std::move(findings);
+      }
+    }
     verdict_.warnings.push_back(
         "no kernel differs on its own: small differences of several add up, compiler passes cause "
         "it, or it is in an instruction without a kernel");
@@ -239,20 +241,81 @@ class KernelDivergence {
     }
     HLOSCOPE_ASSIGN_OR_RETURN(KernelQuestion question, QuestionOf(outcome));
     question.demand = demand;
-    question.other_compilations = [this, &outcome] { return OtherCompilations(outcome); };
+    question.other_compilations = [this, &outcome] {
+      std::vector<int64_t> left = reached_;
+      return OtherCompilations(module_, request_, plain_.arguments, outcome,
+                               TakeLedTo(outcome, left), stop_);
+    };
     HLOSCOPE_ASSIGN_OR_RETURN(explained.explanation, ExplainKernel(question, request_, stop_));
     if (!explained.explanation) {
       explained.why_none =
           "alone, on the same bytes, the kernel computes its instruction correctly: the difference "
           "comes from something it reads in addition to its operands";
       if (demand == KernelDemand::kBounds) {
-        Leaves actual, meant;
-        Flatten(outcome.actual, actual);
-        Flatten(outcome.meant, meant);
-        explained.explanation = ExplainByUpdateOrder(question, actual, meant, request_);
+        explained.explanation = ExplainByUpdateOrder(question, LeavesOf(outcome.actual),
+                                                     LeavesOf(outcome.meant), request_);
       }
     }
     return {};
+  }
+
+  // Takes those results out of `left` that the kernel leads to. Its values were compared on its own
+  // operands, which says nothing about those of the whole run.
+  static std::vector<int64_t> TakeLedTo(const KernelOutcome& outcome, std::vector<int64_t>& left) {
+    if (!outcome.program || left.empty()) return {};
+    const Module& program = *outcome.program;
+    const hlo::InstructionId id =
+        hlo::FindInstruction(program, outcome.computation + ":" + outcome.instruction);
+    if (!id.valid()) return {};
+    const std::vector<bool> may_differ(program.instructions().size(), true);
+    return TakeResultsFrom(program, id, may_differ, left);
+  }
+
+  // For results that the kernel of the verdict does not lead to: the first beyond the bounds that
+  // does, and why; for those that none does, what is switched in all kernels.
+  void FindOthers(const KernelOutcome& chosen) {
+    if (reached_.empty()) return;
+    std::vector<int64_t> left = reached_;
+    DivergeFinding first = OnlyFinding(verdict_);
+    first.results = TakeLedTo(chosen, left);
+    if (first.results.empty()) {
+      verdict_.warnings.push_back("it is not known which results come from " + chosen.instruction);
+      return;
+    }
+    if (left.empty()) return;
+    std::vector<DivergeFinding> findings = {std::move(first)};
+    for (const KernelOutcome* outcome : beyond_) {
+      if (left.empty() || findings.size() == kMaxFindings) break;
+      if (outcome == &chosen) continue;
+      std::vector<int64_t> results = TakeLedTo(*outcome, left);
+      if (!results.empty()) findings.push_back(FindingOf(*outcome, std::move(results)));
+    }
+    if (!left.empty()) findings.push_back(program_.Explain(left));
+    verdict_.findings = std::move(findings);
+  }
+
+  DivergeFinding FindingOf(const KernelOutcome& outcome, std::vector<int64_t> results) {
+    DivergeFinding finding{
+        .cause = Cause::kUnexplained,
+        .place = DivergePlace{outcome.instruction, outcome.computation, outcome.path},
+        .kernel = outcome.kernels,
+        .results = std::move(results)};
+    Explained explained{&outcome, std::nullopt, ""};
+    Status looked = program_.CheckTime();
+    if (looked) looked = Explain(explained, KernelDemand::kBounds);
+    if (!looked) {
+      finding.not_tried = looked.error().message;
+    } else if (!explained.explanation) {
+      finding.not_tried = std::move(explained.why_none);
+    } else {
+      KernelExplanation& why = *explained.explanation;
+      finding.cause = why.cause;
+      finding.confirmed = why.confirmed;
+      finding.tries = std::move(why.tries);
+      if (!why.finding.kernel.empty()) finding.kernel = std::move(why.finding.kernel);
+      verdict_.warnings.insert(verdict_.warnings.end(), why.warnings.begin(), why.warnings.end());
+    }
+    return finding;
   }
 
   Status Tell(Explained chosen) {
@@ -298,83 +361,13 @@ class KernelDivergence {
         file, replay::PluginPlatform(replay::Devices::kGpu)->name, target);
   }
 
-  struct Compilation {
-    std::string what, target;
-    std::vector<std::pair<std::string, std::string>> flags;
-  };
-
-  // Other tiles of the same device, then other devices.
-  std::vector<Compilation> Compilations(const KernelOutcome& outcome) const {
-    const std::string own =
-        request_.load.gpu_target.empty() ? TargetOfCode(outcome) : request_.load.gpu_target;
-    std::vector<Compilation> all;
-    for (const int k : {32, 64, 128}) {
-      const std::string tile = fmt::format(
-          "block_m:32 block_n:32 block_k:{} split_k:1 num_stages:1 num_warps:4 num_ctas:1", k);
-      all.push_back({fmt::format("compiled for {} with tiles of 32×32×{}", own, k),
-                     own,
-                     {{"xla_gpu_override_gemm_autotuner", tile}}});
-    }
-    for (const char* other : {"a100", "h100", "b200"}) {
-      if (own != other) all.push_back({fmt::format("compiled for {}", other), other, {}});
-    }
-    return all;
-  }
-
-  // The device that the kernel in question was compiled for.
-  static std::string TargetOfCode(const KernelOutcome& outcome) {
-    for (const auto& [sm, name] : {std::pair("sm_10", "b200"), std::pair("sm_9", "h100")}) {
-      if (outcome.kernels_case->code[0].text.find(fmt::format(".target {}", sm)) !=
-          std::string::npos)
-        return name;
-    }
-    return "a100";
-  }
-
-  std::vector<DivergeTry> OtherCompilations(const KernelOutcome& outcome) {
-    std::vector<DivergeTry> tries;
-    for (const Compilation& other : Compilations(outcome)) {
-      if (stop_.stop_requested()) break;
-      tries.push_back(TryCompilation(other));
-      if (tries.back().closes == true) break;
-    }
-    return tries;
-  }
-
-  DivergeTry TryCompilation(const Compilation& other) {
-    RunSpec again = request_;
-    again.inputs = again.inputs.With(plain_.arguments);
-    again.load.gpu_target = other.target;
-    again.repeats.iterations = again.repeats.runs = 1;
-    for (const auto& flag : other.flags) again.test.xla_flags.push_back(flag);
-    const RunReport report = RunModule(module_, again, stop_);
-    DivergeTry attempt{other.what, std::nullopt, ""};
-    if (report.error) {
-      attempt.detail = report.error->message;
-      return attempt;
-    }
-    if (!report.executed || report.executed->kernels == 0) {
-      attempt.detail = "no kernel ran";
-      return attempt;
-    }
-    // What was handed to the evaluator says nothing about kernels of XLA.
-    for (const auto& evaluated : report.executed->evaluated_ops) {
-      if (evaluated.opcode != "fusion" && evaluated.opcode != "dot" &&
-          evaluated.opcode != "custom-call")
-        continue;
-      attempt.detail = fmt::format("{} was computed by no kernel", evaluated.opcode);
-      return attempt;
-    }
-    attempt.closes = report.status == RunStatus::kEqual;
-    return attempt;
-  }
-
   const std::shared_ptr<const Module>& module_;
   const RunSpec& request_;
   const RunSinks& sinks_;
   const std::stop_token& stop_;
   RunReport plain_;
-  bool results_differ_ = false;
+  std::vector<int64_t> reached_;  // results that differ
+  const ResultCauses program_{module_, request_, plain_, stop_};
   int64_t not_compared_ = 0;                           // kernels
   std::vector<const KernelOutcome*> beyond_, within_;  // the bounds; none has all its bits
   KernelFinding finding_;

@@ -26,33 +26,37 @@ class ResultsStream : public replay::RunStream {
   std::map<int64_t, Result<hlo::Literal>> leaves;
 };
 
-Result<Arrays> ArraysOf(const Leaves& leaves) {
+// Those that are judged.
+Result<Arrays> ArraysOf(const Leaves& leaves, std::span<const int64_t> judged) {
   Arrays arrays;
-  for (const Result<hlo::Literal>& leaf : leaves) {
-    if (!leaf.has_value()) return std::unexpected(leaf.error());
-    if (leaf->shape().IsArray()) arrays.push_back(*leaf);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (!judged.empty() && std::ranges::find(judged, static_cast<int64_t>(i)) == judged.end())
+      continue;
+    if (!leaves[i].has_value()) return std::unexpected(leaves[i].error());
+    if (leaves[i]->shape().IsArray()) arrays.push_back(*leaves[i]);
   }
   return arrays;
 }
 
-Result<Arrays> OutputsOf(const RunReport& report) {
+Result<Leaves> OutputsOf(const RunReport& report) {
   if (report.error) return std::unexpected(*report.error);
-  Arrays arrays;
+  Leaves leaves;
   for (const RunOutput& output : report.outputs) {
     if (output.missing) return std::unexpected(*output.missing);
-    if (output.value.shape().IsArray()) arrays.push_back(output.value);
+    leaves.push_back(output.value);
   }
-  return arrays;
+  return leaves;
 }
 
 class ProgramExplainer {
  public:
   ProgramExplainer(const ModulePtr& module, const RunSpec& request,
-                   const std::vector<hlo::Literal>& arguments, const std::stop_token& stop)
-      : module_(module), request_(request), arguments_(arguments), stop_(stop) {}
+                   const std::vector<hlo::Literal>& arguments, std::span<const int64_t> judged,
+                   const std::stop_token& stop)
+      : module_(module), request_(request), arguments_(arguments), judged_(judged), stop_(stop) {}
 
   Result<ProgramExplanation> Run(const Leaves& leaves) {
-    HLOSCOPE_ASSIGN_OR_RETURN(Arrays actual, ArraysOf(leaves));
+    HLOSCOPE_ASSIGN_OR_RETURN(Arrays actual, ArraysOf(leaves, judged_));
     HLOSCOPE_ASSIGN_OR_RETURN(Arrays expected, Evaluated(module_, arguments_));
     HLOSCOPE_TRY(Begin(std::move(actual), std::move(expected)));
     TrySwitches();
@@ -63,8 +67,8 @@ class ProgramExplainer {
   }
 
   Result<ProgramExplanation> RunSwitches(const Leaves& leaves, const Leaves& right) {
-    HLOSCOPE_ASSIGN_OR_RETURN(Arrays actual, ArraysOf(leaves));
-    HLOSCOPE_ASSIGN_OR_RETURN(Arrays expected, ArraysOf(right));
+    HLOSCOPE_ASSIGN_OR_RETURN(Arrays actual, ArraysOf(leaves, judged_));
+    HLOSCOPE_ASSIGN_OR_RETURN(Arrays expected, ArraysOf(right, judged_));
     HLOSCOPE_TRY(Begin(std::move(actual), std::move(expected)));
     TrySwitches();
     return ProgramExplanation{tries_->cause(), tries_->Take()};
@@ -80,8 +84,11 @@ class ProgramExplainer {
 
   Result<Arrays> Evaluated(const ModulePtr& module,
                            const std::vector<hlo::Literal>& arguments) const {
-    return OutputsOf(
-        RunModule(module, AloneSpec(request_, request_.reference.name, arguments), stop_));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const Leaves leaves,
+        OutputsOf(RunModule(module, AloneSpec(request_, request_.reference.name, arguments),
+                           stop_)));
+    return ArraysOf(leaves, judged_);
   }
 
   Result<Arrays> Switched(ptx::Switch which) const {
@@ -90,11 +97,9 @@ class ProgramExplainer {
     ResultsStream stream;
     HLOSCOPE_TRY(RunCapturing(module_, AloneSpec(request_, request_.test.name, arguments_), plan,
                               stream, stop_));
-    Arrays arrays;
-    for (auto& [number, leaf] : stream.leaves) {
-      if (!leaf.has_value()) return std::unexpected(leaf.error());
-      if (leaf->shape().IsArray()) arrays.push_back(*std::move(leaf));
-    }
+    Leaves leaves;
+    for (auto& [number, leaf] : stream.leaves) leaves.push_back(std::move(leaf));
+    HLOSCOPE_ASSIGN_OR_RETURN(Arrays arrays, ArraysOf(leaves, judged_));
     if (arrays.size() != tries_->actual().size())
       return InternalError("it has another number of results");
     return arrays;
@@ -125,6 +130,7 @@ class ProgramExplainer {
   const ModulePtr& module_;
   const RunSpec& request_;
   const std::vector<hlo::Literal>& arguments_;
+  std::span<const int64_t> judged_;  // empty: all
   const std::stop_token& stop_;
   std::optional<CauseTries> tries_;
 };
@@ -134,15 +140,16 @@ class ProgramExplainer {
 Result<ProgramExplanation> ExplainProgram(const ModulePtr& module, const RunSpec& request,
                                           const Leaves& actual,
                                           const std::vector<hlo::Literal>& arguments,
+                                          std::span<const int64_t> judged,
                                           const std::stop_token& stop) {
-  return ProgramExplainer(module, request, arguments, stop).Run(actual);
+  return ProgramExplainer(module, request, arguments, judged, stop).Run(actual);
 }
 
 Result<ProgramExplanation> ExplainBySwitches(const ModulePtr& module, const RunSpec& request,
                                              const Leaves& actual, const Leaves& expected,
                                              const std::vector<hlo::Literal>& arguments,
                                              const std::stop_token& stop) {
-  return ProgramExplainer(module, request, arguments, stop).RunSwitches(actual, expected);
+  return ProgramExplainer(module, request, arguments, {}, stop).RunSwitches(actual, expected);
 }
 
 }  // namespace hloscope::debug

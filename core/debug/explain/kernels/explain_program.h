@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -20,10 +21,11 @@ struct ProgramExplanation {
 
 // The results of `module` on one device, which differ from the reference of `request` on those
 // arguments. One thing is switched at a time, in all kernels or in the reference. Errors: those of
-// running either.
+// running either. Judged by the results in `judged`, by number; by all where it is empty.
 Result<ProgramExplanation> ExplainProgram(const std::shared_ptr<const hlo::Module>& module,
                                           const RunSpec& request, const Leaves& actual,
                                           const std::vector<hlo::Literal>& arguments,
+                                          std::span<const int64_t> judged,
                                           const std::stop_token& stop);
 
 // The same of the kernels alone: the results as they should be are given.

@@ -1,10 +1,13 @@
 // Two platforms: where they diverge, then which pass or cause.
 #include "core/debug/explain/passes/explain_platforms.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/debug/explain/diverge/diverge_alone.h"
 #include "core/debug/explain/diverge/diverge_platforms.h"
@@ -49,26 +52,20 @@ DivergeVerdict InstructionByInstruction(const std::shared_ptr<const hlo::Module>
   return VerdictOfIsolated(RunModule(module, isolating, sinks, stop));
 }
 
-// What switching things off showed, to a place that is known already.
-void AddPlatformTries(DivergeVerdict tried, DivergeVerdict& verdict) {
+// What switching things off showed, to a finding of which the place may be known already.
+void AddTries(DivergeVerdict tried, DivergeFinding& finding) {
   for (DivergeTry& attempt : tried.tries) {
-    const auto same = std::ranges::find(verdict.tries, attempt.what, &DivergeTry::what);
-    if (same == verdict.tries.end()) verdict.tries.push_back(std::move(attempt));
+    const auto same = std::ranges::find(finding.tries, attempt.what, &DivergeTry::what);
+    if (same == finding.tries.end()) finding.tries.push_back(std::move(attempt));
   }
-  verdict.cured_by = std::move(tried.cured_by);
-  if (verdict.kernel.empty()) verdict.kernel = std::move(tried.kernel);
-  const bool is_vague = !verdict.cause || verdict.cause == Cause::kUnexplained ||
-                        verdict.cause == Cause::kCodeGeneration;
+  finding.cured_by = std::move(tried.cured_by);
+  if (finding.kernel.empty()) finding.kernel = std::move(tried.kernel);
+  const bool is_vague = !finding.cause || finding.cause == Cause::kUnexplained ||
+                        finding.cause == Cause::kCodeGeneration;
   if (tried.cause && is_vague) {
-    verdict.cause = tried.cause;
-    verdict.confirmed = tried.confirmed;
+    finding.cause = tried.cause;
+    finding.confirmed = tried.confirmed;
   }
-  if (!verdict.findings.empty()) {
-    DivergeFinding first = OnlyFinding(verdict);
-    first.results = std::move(verdict.findings.front().results);
-    verdict.findings.front() = std::move(first);
-  }
-  WriteSentence(verdict);
 }
 
 bool HasPasses(const std::string& platform) {
@@ -83,39 +80,77 @@ RunSpec OnReference(const RunSpec& request) {
   return swapped;
 }
 
-// The passes of the side that is wrong: of the first that has passes, unless what it gives is
-// right and the other one has some too. Nullopt where neither has. `judged` as of ExplainByPasses.
-std::optional<DivergeVerdict> ExplainSide(const std::shared_ptr<const hlo::Module>& module,
-                                          const RunSpec& request, std::span<const int64_t> judged,
-                                          const std::stop_token& stop) {
-  std::optional<DivergeVerdict> first;
-  if (HasPasses(request.test.name)) first = ExplainByOwnPasses(module, request, stop, judged);
-  const bool is_done = first && first->status != RunStatus::kEqual;
-  if (is_done || !HasPasses(request.reference.name)) return first;
-  DivergeVerdict other = ExplainByOwnPasses(module, OnReference(request), stop, judged);
-  if (first && other.status == RunStatus::kEqual) return first;
-  other.warnings.push_back("passes and what was switched off are those of the reference, " +
-                           request.reference.name);
-  return other;
+// For each set of results in `judged` the passes of the side that is wrong there: of the first that
+// has passes, unless what it gives is right and the other one has some too. Fewer where time is
+// over; none where neither has.
+std::vector<DivergeVerdict> ExplainSides(const std::shared_ptr<const hlo::Module>& module,
+                                         const RunSpec& request,
+                                         std::span<const std::vector<int64_t>> judged,
+                                         const std::stop_token& stop) {
+  std::vector<DivergeVerdict> explained;
+  const bool tests = HasPasses(request.test.name);
+  if (tests) explained = ExplainEachByOwnPasses(module, request, judged, stop);
+  if (!HasPasses(request.reference.name)) return explained;
+  std::vector<std::vector<int64_t>> open;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < (tests ? explained.size() : judged.size()); ++i) {
+    if (tests && explained[i].status != RunStatus::kEqual) continue;
+    open.push_back(judged[i]);
+    places.push_back(i);
+  }
+  if (open.empty()) return explained;
+  std::vector<DivergeVerdict> others =
+      ExplainEachByOwnPasses(module, OnReference(request), open, stop);
+  for (size_t i = 0; i < others.size(); ++i) {
+    if (tests && others[i].status == RunStatus::kEqual) continue;
+    others[i].warnings.push_back("passes and what was switched off are those of the reference, " +
+                                 request.reference.name);
+    if (tests) {
+      explained[places[i]] = std::move(others[i]);
+    } else {
+      explained.push_back(std::move(others[i]));
+    }
+  }
+  return explained;
 }
 
-// Of a verdict on values: the pass that makes the difference, or what cures it.
+void AddWarnings(const DivergeVerdict& from, DivergeVerdict& to) {
+  for (const std::string& warning : from.warnings) {
+    if (std::ranges::find(to.warnings, warning) == to.warnings.end())
+      to.warnings.push_back(warning);
+  }
+}
+
+// Of a verdict on values: the pass that makes the difference, or what cures it, for each finding.
 DivergeVerdict WithPasses(DivergeVerdict verdict, const std::shared_ptr<const hlo::Module>& module,
                           const RunSpec& request, const std::stop_token& stop) {
-  std::span<const int64_t> judged;
-  if (!verdict.findings.empty()) judged = verdict.findings.front().results;
-  std::optional<DivergeVerdict> explained = ExplainSide(module, request, judged, stop);
-  if (!explained) return verdict;
-  DivergeVerdict& of_passes = *explained;
-  if (!of_passes.passes.empty() && verdict.walk->passes_differ) {
+  std::vector<std::vector<int64_t>> judged(1);
+  if (!verdict.findings.empty()) judged.clear();
+  for (const DivergeFinding& finding : verdict.findings) judged.push_back(finding.results);
+  std::vector<DivergeVerdict> explained = ExplainSides(module, request, judged, stop);
+  if (explained.empty()) return verdict;
+  if (!explained[0].passes.empty() && verdict.walk->passes_differ) {
+    DivergeVerdict& of_passes = explained[0];
     of_passes.walk = std::move(verdict.walk);
     of_passes.warnings.insert(of_passes.warnings.begin(), verdict.warnings.begin(),
                               verdict.warnings.end());
     return std::move(of_passes);
   }
-  verdict.warnings.insert(verdict.warnings.end(), of_passes.warnings.begin(),
-                          of_passes.warnings.end());
-  AddPlatformTries(std::move(of_passes), verdict);
+  for (const DivergeVerdict& tried : explained) AddWarnings(tried, verdict);
+  DivergeFinding first = OnlyFinding(verdict);
+  first.results = judged[0];
+  AddTries(std::move(explained[0]), first);
+  SetFirstFinding(verdict, std::move(first));
+  for (size_t i = 1; i < verdict.findings.size(); ++i) {
+    DivergeFinding& finding = verdict.findings[i];
+    if (i >= explained.size()) {
+      finding.not_tried = "those before took all the time";
+      continue;
+    }
+    if (!finding.place) finding.place = explained[i].place;
+    AddTries(std::move(explained[i]), finding);
+  }
+  WriteSentence(verdict);
   return verdict;
 }
 

@@ -352,10 +352,10 @@ class Explainer {
     request.reference.name = values_.request().test.name;
     if (RunsKernelsAlone(request)) {
       const auto alone =
-          RunKernelsAlone(compiled, LeafArguments(request.inputs.arguments), request, stop_);
-      if (!alone || !alone->place) return {};
+          RunKernelsAlone(compiled, LeafArguments(request.inputs.arguments), {}, request, stop_);
+      if (!alone || alone->kernels.empty()) return {};
       verdict_.warnings.push_back(alone->walk.bits);
-      return alone->place->instruction;
+      return alone->kernels.front().place.instruction;
     }
     request.compare.isolate = true;
     request.test.run_passes = request.reference.run_passes = false;

@@ -13,6 +13,7 @@
 #include "core/analysis/align/noted_alignment.h"
 #include "core/base/counted.h"
 #include "core/debug/explain/passes/find_edit.h"
+#include "core/debug/explain/passes/find_edits.h"
 #include "core/debug/explain/passes/meaning.h"
 #include "core/debug/explain/passes/operation_changes.h"
 #include "core/debug/explain/passes/other_operation.h"
@@ -371,13 +372,13 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
     WriteSentence(verdict);
     return verdict;
   }
-  auto edit = FindEdit(values, second, first, align(),
-                       DifferingLeaves(*results, *meant, values.request().compare.bounds), stop);
-  if (!edit) {
-    verdict.warnings.push_back("the instruction was not found: " + edit.error().message);
-  } else if (*edit) {
-    verdict.place = (*edit)->place;
-    verdict.edit = (*edit)->backwards;
+  FindEdits(values, second, first,
+            DifferingLeaves(*results, *meant, values.request().compare.bounds), stop, verdict);
+  if (!verdict.findings.empty()) {
+    const std::vector<int64_t>& own = verdict.findings.front().results;
+    const auto worst = WorstDifference(OnlyResults(*results, own), OnlyResults(*meant, own),
+                                       values.request().compare.bounds);
+    if (worst) verdict.worst = *worst;
   }
   WriteSentence(verdict);
   return verdict;

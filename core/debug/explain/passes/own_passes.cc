@@ -2,6 +2,7 @@
 #include "core/debug/explain/passes/own_passes.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "core/debug/explain/passes/before_xla.h"
 #include "core/debug/explain/passes/explain_run.h"
@@ -16,55 +17,75 @@ using hlo::Module;
 
 namespace {
 
-// What is not judged is not known.
-Leaves Judged(Leaves results, std::span<const int64_t> judged) {
-  for (size_t i = 0; i < results.size() && !judged.empty(); ++i) {
-    if (std::ranges::find(judged, static_cast<int64_t>(i)) != judged.end()) continue;
-    results[i] = std::unexpected(Error{ErrorClass::kUnsupported, "not judged", {}, {}});
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kLongestTries(120);
+
+using ResultSets = std::span<const std::vector<int64_t>>;
+
+// The stages are evaluated once; `judged` are sets of results, of which an empty one is all.
+std::vector<DivergeVerdict> ExplainEach(const std::shared_ptr<const Module>& module,
+                                        const Pipeline& pipeline, const RunSpec& request,
+                                        const SourceModule& source,
+                                        ResultSets judged, const std::stop_token& stop) {
+  const Clock::time_point end = Clock::now() + kLongestTries;
+  StageValues values(request, stop);
+  const Result<Leaves> results = values.Begin(module);
+  if (!results) return std::vector(judged.size(), RefusedStart(*module, results.error()));
+  const auto& first = pipeline.form ? pipeline.form : module;
+  const Result<Leaves> meant = pipeline.form ? values.Plain(first) : results;
+  if (!meant) return std::vector(judged.size(), RefusedStart(*first, meant.error()));
+  const DivergeVerdict by_stages = FindGuiltyPass(values, *meant, first, pipeline, stop);
+  const replay::PlatformRow* const row = replay::FindPlatform(request.test.name);
+  const bool has_passes =
+      row != nullptr && replay::ReadsFlag(request.test.name, replay::kDisablePassesFlag);
+  std::vector<DivergeVerdict> verdicts;
+  for (const std::vector<int64_t>& set : judged) {
+    const bool goes_on = Clock::now() < end && !stop.stop_requested();
+    if (!verdicts.empty() && !goes_on) break;
+    DivergeVerdict& verdict = verdicts.emplace_back(by_stages);
+    if (has_passes && !stop.stop_requested()) {
+      PlatformTries tries(module, request, values, OnlyResults(*results, set), stop);
+      ExplainRun(verdict, tries, values, pipeline, stop);
+    }
+    if (verdict.passes.empty() && !verdict.cause) {
+      Result<std::shared_ptr<const Module>> made_of = nullptr;
+      if (source) made_of = source();
+      CheckBeforeXla(verdict, values, request, module, *results, made_of, stop);
+    }
+    const bool is_alone = verdict.to_compare == 0 && verdict.tries.empty() &&
+                          request.compare.expect.empty() && !request.compare.recorded;
+    if (verdict.status == RunStatus::kEqual && is_alone) {
+      verdict.status = RunStatus::kUnsupported;
+      verdict.errors.push_back({ErrorClass::kUnsupported,
+                                "there is one stage only: nothing to compare it with",
+                                {},
+                                "dump with --xla_dump_hlo_pass_re=.*"});
+      WriteSentence(verdict);
+    }
   }
-  return results;
+  return verdicts;
 }
 
 }  // namespace
 
 DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
                                const Pipeline& pipeline, const RunSpec& request,
-                               const SourceModule& source, const std::stop_token& stop,
-                               std::span<const int64_t> judged) {
-  StageValues values(request, stop);
-  const Result<Leaves> results = values.Begin(module);
-  if (!results) return RefusedStart(*module, results.error());
-  const auto& first = pipeline.form ? pipeline.form : module;
-  const Result<Leaves> meant = pipeline.form ? values.Plain(first) : results;
-  if (!meant) return RefusedStart(*first, meant.error());
-  DivergeVerdict verdict = FindGuiltyPass(values, *meant, first, pipeline, stop);
-  const replay::PlatformRow* const row = replay::FindPlatform(request.test.name);
-  const bool has_passes = replay::ReadsFlag(request.test.name, replay::kDisablePassesFlag);
-  if (row != nullptr && has_passes && !stop.stop_requested()) {
-    PlatformTries tries(module, request, values, Judged(*results, judged), stop);
-    ExplainRun(verdict, tries, values, pipeline, stop);
-  }
-  if (verdict.passes.empty() && !verdict.cause) {
-    Result<std::shared_ptr<const Module>> made_of = nullptr;
-    if (source) made_of = source();
-    CheckBeforeXla(verdict, values, request, module, *results, made_of, stop);
-  }
-  const bool is_alone = verdict.to_compare == 0 && verdict.tries.empty() &&
-                        request.compare.expect.empty() && !request.compare.recorded;
-  if (verdict.status == RunStatus::kEqual && is_alone) {
-    verdict.status = RunStatus::kUnsupported;
-    verdict.errors.push_back({ErrorClass::kUnsupported,
-                              "there is one stage only: nothing to compare it with",
-                              {},
-                              "dump with --xla_dump_hlo_pass_re=.*"});
-    WriteSentence(verdict);
-  }
-  return verdict;
+                               const SourceModule& source, const std::stop_token& stop) {
+  const std::vector<int64_t> all;
+  return ExplainEach(module, pipeline, request, source, {&all, 1}, stop).front();
 }
 
 DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
-                                  const RunSpec& request, const std::stop_token& stop,
-                                  std::span<const int64_t> judged) {
+                                  const RunSpec& request, const std::stop_token& stop) {
+  const std::vector<int64_t> all;
+  return ExplainEachByOwnPasses(module, request, {&all, 1}, stop).front();
+}
+
+std::vector<DivergeVerdict> ExplainEachByOwnPasses(const std::shared_ptr<const Module>& module,
+                                                   const RunSpec& request,
+                                                   ResultSets judged,
+                                                   const std::stop_token& stop) {
   const Result<OwnPipeline> own = CompilePipeline(module, request, stop);
   if (!own) {
     // Its first dump is of the module before optimizations.
@@ -73,10 +94,10 @@ DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
       verdict.cause = Cause::kBeforeXla;
       WriteSentence(verdict);
     }
-    return verdict;
+    return std::vector(judged.size(), verdict);
   }
-  if (own->failed) return ExplainFailure(module, *own, request, stop);
-  return ExplainByPasses(module, own->pipeline, request, {}, stop, judged);
+  if (own->failed) return std::vector(judged.size(), ExplainFailure(module, *own, request, stop));
+  return ExplainEach(module, own->pipeline, request, {}, judged, stop);
 }
 
 bool FailsBehindPasses(const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,

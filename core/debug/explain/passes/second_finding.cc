@@ -27,8 +27,12 @@ void FindSecondFinding(DivergeVerdict& verdict, const PlatformTries& tries,
   PlatformTries further(tries.module(), request, tries.values(), tries.expected(), stop);
   ExplainRun(rest, further, tries.values(), compiled->pipeline, stop);
   if (!rest.cause || rest.cured_by.empty()) return;
-  verdict.findings = {{pass, std::nullopt, verdict.passes.front().place, "", {pass}, left, {}},
-                      {"", rest.cause, rest.place, rest.kernel, rest.cured_by, -1, {}}};
+  verdict.findings = {{.pass = pass,
+                       .place = verdict.passes.front().place,
+                       .cured_by = {pass},
+                       .mismatched = left,
+                       .confirmed = verdict.confirmed},
+                      OnlyFinding(rest)};
   for (DivergeTry& attempt : rest.tries) {
     if (attempt.closes != true) continue;
     attempt.what += fmt::format(", without {}", pass);

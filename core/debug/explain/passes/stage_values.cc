@@ -27,6 +27,14 @@ bool TakesTuples(const Module& module, std::span<const Literal> arguments) {
 
 }  // namespace
 
+Leaves OnlyResults(Leaves results, std::span<const int64_t> numbers) {
+  for (size_t i = 0; i < results.size() && !numbers.empty(); ++i) {
+    if (std::ranges::find(numbers, static_cast<int64_t>(i)) != numbers.end()) continue;
+    results[i] = std::unexpected(Error{ErrorClass::kUnsupported, "not judged", {}, {}});
+  }
+  return results;
+}
+
 Result<Leaves> LeavesOf(const RunReport& report) {
   if (report.outputs.empty() && report.error) return std::unexpected(*report.error);
   Leaves leaves;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -51,6 +52,9 @@ class StageValues {
   RunReport first_;
   std::stop_token stop_;
 };
+
+// The results of those numbers; others are not known. All of them where there are no numbers.
+Leaves OnlyResults(Leaves results, std::span<const int64_t> numbers);
 
 // The leaves of a report's results; its error where it has none.
 Result<Leaves> LeavesOf(const RunReport& report);

@@ -12,7 +12,7 @@ namespace hloscope::codegen {
 // none. c64 within a unit in the last place of each part, c128 within 4, but for the tangents,
 // logistic, rsqrt, power and exponential-minus-one, whose parts may cancel: c128 has no wider
 // numbers to compute in. Annex G of C says what infinities and NaN give.
-llvm::Value* DeviceComplexFunction(Builder& b, hlo::Opcode opcode,
+llvm::Value* InlineComplexFunction(Builder& b, hlo::Opcode opcode,
                                    std::span<llvm::Value* const> operands, hlo::ElementType type);
 
 }  // namespace hloscope::codegen

@@ -1,12 +1,12 @@
 // By the functions of their parts. What a function is made of is textbook, and for the inverse ones
 // Kahan's (Branch Cuts for Complex Elementary Functions, 1987);
 // core/base/complex/complex_functions.h has the same identities.
-#include "core/codegen/math/device_complex.h"
+#include "core/codegen/math/inline_complex.h"
 
 #include <limits>
 #include <numbers>
 
-#include "core/codegen/math/device_functions.h"
+#include "core/codegen/math/inline_functions.h"
 #include "core/codegen/math/expression.h"
 #include "core/hlo/opcode_table.h"
 
@@ -24,11 +24,11 @@ struct Pair {
 
 Expression Of(Opcode opcode, Expression x) {
   Value* operands[] = {x.value()};
-  return {x.builder(), DeviceFunction(x.builder(), opcode, operands)};
+  return {x.builder(), InlineFunction(x.builder(), opcode, operands)};
 }
 Expression Of(Opcode opcode, Expression x, Expression y) {
   Value* operands[] = {x.value(), y.value()};
-  return {x.builder(), DeviceFunction(x.builder(), opcode, operands)};
+  return {x.builder(), InlineFunction(x.builder(), opcode, operands)};
 }
 Expression Exp(Expression x) { return Of(Opcode::kExp, x); }
 Expression Sin(Expression x) { return Of(Opcode::kSin, x); }
@@ -366,7 +366,7 @@ constexpr hlo::OpcodeSet kOpenFarOut = {Opcode::kAtan, Opcode::kAtan2, Opcode::k
 
 }  // namespace
 
-Value* DeviceComplexFunction(Builder& b, Opcode opcode, std::span<Value* const> operands,
+Value* InlineComplexFunction(Builder& b, Opcode opcode, std::span<Value* const> operands,
                              ElementType type) {
   if (type == ElementType::kC128 && kOpenFarOut.Has(opcode)) return nullptr;
   std::vector<Pair> in;

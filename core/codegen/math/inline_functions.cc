@@ -1,6 +1,6 @@
 // Functions of f64 by their series. What a function is made of and the reductions are textbook
 // (Muller, Elementary Functions, 3rd edition, chapters 9 to 11); coefficients are those of Taylor.
-#include "core/codegen/math/device_functions.h"
+#include "core/codegen/math/inline_functions.h"
 
 #include <llvm/IR/Module.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/codegen/math/device_loops.h"
+#include "core/codegen/math/control_flow.h"
 #include "core/codegen/math/expression.h"
 #include "core/codegen/math/symbols.h"
 #include "core/hlo/opcode_table.h"
@@ -259,7 +259,7 @@ Expression NanOfInfinite(Expression x, Expression y) {
   return Select(x.Abs() < x.Infinity(), y, x.Nan());
 }
 // On a CPU the runtime's function of numbers that are too large to be reduced in f64.
-Expression OrCalled(Expression x, Opcode opcode, Expression y) {
+Expression WithRuntimeFallback(Expression x, Opcode opcode, Expression y) {
   Builder& b = x.builder();
   if (WritesForGpu(b)) return y;
   Value* operands[] = {x.value()};
@@ -275,15 +275,15 @@ Expression Turned(Expression x, int quarters) {
   return NanOfInfinite(x, Select((at & at.Integer(2)).IsZero(), y, -y));
 }
 Expression Sin(Expression x) {
-  return OrCalled(x, Opcode::kSin, Select(x.Abs() < 0x1p-27, x, Turned(x, 0)));
+  return WithRuntimeFallback(x, Opcode::kSin, Select(x.Abs() < 0x1p-27, x, Turned(x, 0)));
 }
-Expression Cos(Expression x) { return OrCalled(x, Opcode::kCos, Turned(x, 1)); }
+Expression Cos(Expression x) { return WithRuntimeFallback(x, Opcode::kCos, Turned(x, 1)); }
 Expression Tan(Expression x) {
   const Turns turns = TurnsOf(x);
   const auto [sine, cosine] = CircleOf(turns);
   const Expression is_even = (turns.quarters & turns.quarters.Integer(1)).IsZero();
   const Expression y = Select(is_even, sine, -cosine) / Select(is_even, cosine, sine);
-  return OrCalled(x, Opcode::kTan, NanOfInfinite(x, Select(x.Abs() < 0x1p-27, x, y)));
+  return WithRuntimeFallback(x, Opcode::kTan, NanOfInfinite(x, Select(x.Abs() < 0x1p-27, x, y)));
 }
 
 // ---- Their inverses.
@@ -469,7 +469,7 @@ bool WritesForGpu(const Builder& b) {
   return llvm::StringRef(b.GetInsertBlock()->getModule()->getTargetTriple()).starts_with("nvptx");
 }
 
-Value* DeviceFunction(Builder& b, Opcode opcode, std::span<Value* const> operands) {
+Value* InlineFunction(Builder& b, Opcode opcode, std::span<Value* const> operands) {
   const llvm::Type* type = operands[0]->getType()->getScalarType();
   const bool is_single = type->isFloatTy();
   if (!is_single && !type->isDoubleTy()) return nullptr;
@@ -480,7 +480,7 @@ Value* DeviceFunction(Builder& b, Opcode opcode, std::span<Value* const> operand
   }
   const auto out = [&](Expression y) { return (is_single ? y.ToFloat() : y).value(); };
   if (opcode == Opcode::kRemainder)
-    return out({b, DeviceRemainder(b, in[0].value(), in[1].value())});
+    return out({b, FloatRemainder(b, in[0].value(), in[1].value())});
   if (in.size() == 1) {
     const auto unary = kUnary[opcode];
     return unary == nullptr ? nullptr : out(unary(in[0]));

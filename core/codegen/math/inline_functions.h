@@ -17,6 +17,6 @@ llvm::Value* DeviceInstruction(Builder& b, llvm::Intrinsic::ID id, llvm::Value* 
 // is of scalars. On a CPU angles above 2^20 are the runtime's. Errors in units in the last place of
 // f64: sine, cosine, exponentials, logarithms and roots below 1, functions made of two of them
 // below 4, erf below 5, power below 9.
-llvm::Value* DeviceFunction(Builder& b, hlo::Opcode opcode, std::span<llvm::Value* const> operands);
+llvm::Value* InlineFunction(Builder& b, hlo::Opcode opcode, std::span<llvm::Value* const> operands);
 
 }  // namespace hloscope::codegen

@@ -10,7 +10,7 @@
 namespace hloscope::codegen {
 
 // The condition as one bit.
-llvm::Value* IsAnywhere(Builder& b, llvm::Value* condition);
+llvm::Value* AnyLane(Builder& b, llvm::Value* condition);
 
 // `otherwise`, or in the lanes where the condition holds what `body` makes; it does not run where
 // no lane's does.
@@ -25,7 +25,7 @@ std::vector<llvm::Value*> While(
     const std::function<std::vector<llvm::Value*>(const std::vector<llvm::Value*>&)>& body);
 
 // C's fmod of scalars of f64, which is exact.
-llvm::Value* DeviceRemainder(Builder& b, llvm::Value* x, llvm::Value* y);
+llvm::Value* FloatRemainder(Builder& b, llvm::Value* x, llvm::Value* y);
 
 // x to the power of y, wrapped; a negative exponent is 1/x^|y| rounded towards zero.
 llvm::Value* IntegerPower(Builder& b, llvm::Value* x, llvm::Value* y, bool is_signed);

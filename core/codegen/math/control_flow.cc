@@ -1,17 +1,17 @@
 // Branches, turns, and the functions that need them.
-#include "core/codegen/math/device_loops.h"
+#include "core/codegen/math/control_flow.h"
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
-#include "core/codegen/math/device_functions.h"
+#include "core/codegen/math/inline_functions.h"
 
 namespace hloscope::codegen {
 
 using llvm::BasicBlock;
 using llvm::Value;
 
-Value* IsAnywhere(Builder& b, Value* condition) {
+Value* AnyLane(Builder& b, Value* condition) {
   return condition->getType()->isVectorTy() ? b.CreateOrReduce(condition) : condition;
 }
 
@@ -20,7 +20,7 @@ std::vector<Value*> Where(Builder& b, Value* condition, std::vector<Value*> othe
   BasicBlock* before = b.GetInsertBlock();
   auto* inside = BasicBlock::Create(b.getContext(), "where", before->getParent());
   auto* behind = BasicBlock::Create(b.getContext(), "behind", before->getParent());
-  b.CreateCondBr(IsAnywhere(b, condition), inside, behind);
+  b.CreateCondBr(AnyLane(b, condition), inside, behind);
   b.SetInsertPoint(inside);
   std::vector<Value*> made = body();
   if (condition->getType()->isVectorTy()) {
@@ -67,7 +67,7 @@ std::vector<Value*> While(
 
 // Both as integers times a power of two; the larger is divided eleven bits at a time, as many as
 // fit beside a mantissa.
-Value* DeviceRemainder(Builder& b, Value* x, Value* y) {
+Value* FloatRemainder(Builder& b, Value* x, Value* y) {
   llvm::Type* word = b.getInt64Ty();
   const auto number = [&](uint64_t n) { return b.getInt64(n); };
   constexpr uint64_t kMantissa = (uint64_t{1} << 52) - 1;
@@ -141,7 +141,7 @@ Value* IntegerPower(Builder& b, Value* x, Value* y, bool is_signed) {
   }
   const auto values = While(
       b, {one, x, exponent},
-      [&](const std::vector<Value*>& v) { return IsAnywhere(b, b.CreateICmpNE(v[2], zero)); },
+      [&](const std::vector<Value*>& v) { return AnyLane(b, b.CreateICmpNE(v[2], zero)); },
       [&](const std::vector<Value*>& v) -> std::vector<Value*> {
         Value* takes = b.CreateTrunc(v[2], LanesLike(y, b.getInt1Ty()));
         return {b.CreateSelect(takes, b.CreateMul(v[0], v[1]), v[0]), b.CreateMul(v[1], v[1]),
