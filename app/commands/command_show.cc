@@ -9,6 +9,7 @@
 #include "app/name_hint.h"
 #include "app/output.h"
 #include "app/reports/words_report.h"
+#include "app/tensorflow_graph.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/dump/container.h"
@@ -63,6 +64,11 @@ class ShowCommand : public Command {
          .help = "what this instruction, its attributes and its layout mean",
          .value = "INSTR",
          .conflicts = {"--computation", "--around", "--paths", "--format"}},
+        {.name = "--beside",
+         .target = &beside_,
+         .help = "of a TensorFlow graph: another one beside it, as after marking",
+         .value = "GRAPH",
+         .conflicts = {"--computation", "--around", "--paths", "--explain"}},
         {.name = "--paths",
          .target = &paths_,
          .help = "the instructions on paths from A to B",
@@ -73,6 +79,23 @@ class ShowCommand : public Command {
   }
 
   int Run(const Context& context) override {
+    if (IsTensorFlowGraph(module_, context.limits)) {
+      if (!computation_.empty() || !around_.empty() || !explain_.empty() || !paths_.empty())
+        return Fail(
+            module_,
+            InputError(module_ + ": --computation, --around, --paths and --explain are of HLO "
+                                 "modules, and it is a TensorFlow graph",
+                       "--format svg draws it")
+                .error(),
+            context);
+      return ShowTensorFlowGraph(module_, beside_, context.json ? "json" : format_, context);
+    }
+    if (!beside_.empty())
+      return Fail(module_,
+                  InputError(module_ + ": --beside is of TensorFlow graphs, and it is none",
+                             "hloscope compare A B compares modules")
+                      .error(),
+                  context);
     Result<dump::LoadedModule> loaded = dump::LoadModule(module_, context.limits);
     if (!loaded) {
       const bool is_folder = dump::IsFolder(module_);
@@ -198,7 +221,7 @@ class ShowCommand : public Command {
     return out;
   }
 
-  std::string module_, format_ = "hlo", computation_, around_, explain_;
+  std::string module_, format_ = "hlo", computation_, around_, explain_, beside_;
   int64_t radius_ = 2;
   std::vector<std::string> paths_;
 };

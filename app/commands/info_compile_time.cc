@@ -8,8 +8,11 @@
 #include "core/analysis/compilation/compile_time.h"
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
+#include "core/base/jobs.h"
 #include "core/base/json.h"
+#include "core/debug/recompile/compilation_trace.h"
 #include "core/dump/container.h"
+#include "profiler/profile.h"
 
 namespace hloscope::app {
 namespace {
@@ -84,6 +87,7 @@ std::string ModuleText(const ModuleCompileTime& time) {
     out += FormatText("    … {} (--json lists all)\n", Counted(left, "more pass", "more passes"));
   if (time.llvm_us || time.mlir_us)
     out += FormatText("    LLVM {}, MLIR {}\n", Text(time.llvm_us), Text(time.mlir_us));
+  if (time.assembler_us) out += FormatText("    ptxas {}\n", Text(time.assembler_us));
   for (const analysis::SourceGrowth& line : time.largest)
     out += FormatText("    {}: {} in the module as it was given\n", line.source,
                       Counted(line.before, "instruction"));
@@ -146,6 +150,7 @@ void WriteModule(JsonWriter& json, const ModuleCompileTime& time) {
   Ms(json, "backend_ms", time.backend_us);
   Ms(json, "llvm_ms", time.llvm_us);
   Ms(json, "mlir_ms", time.mlir_us);
+  Ms(json, "assembler_ms", time.assembler_us);
   Ms(json, "rest_ms", RestOf(time));
   Ms(json, "span_ms", time.span_us);
   Ms(json, "between_ms", time.between_us);
@@ -192,6 +197,20 @@ std::string JsonOf(const std::string& path, const CompileTime& times) {
   return out + "\n";
 }
 
+// A log, or a trace that was taken of a compilation.
+Result<CompileTime> TimesOfFile(const FileView& file, const std::string& path,
+                                const Context& context) {
+  if (!profiler::IsTrace(file.bytes())) return analysis::CompileTimeOfLog(file.bytes(), path);
+  Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto profile, profiler::ReadProfile(file, context.limits, jobs));
+  CompileTime times =
+      analysis::CompileTimeOfRuns(debug::CompilationsOf(*profile->store), "events of " + path);
+  for (const profiler::Loss& loss : profile->losses)
+    times.warnings.push_back(
+        fmt::format("{}: {}: {}, first {}", path, loss.what, loss.count, loss.first));
+  return times;
+}
+
 }  // namespace
 
 Result<std::string> CompileTimeText(const std::string& path, const std::string& module,
@@ -209,11 +228,11 @@ Result<std::string> CompileTimeText(const std::string& path, const std::string& 
     times = analysis::CompileTimeOf(*model, only);
   } else {
     HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, context.limits));
-    times = analysis::CompileTimeOfLog(file.bytes(), path);
+    HLOSCOPE_ASSIGN_OR_RETURN(times, TimesOfFile(file, path, context));
     if (times.modules.empty())
       return InputError(path +
-                            ": no times of a compilation: expected a dump directory or a log "
-                            "with timer lines",
+                            ": no times of a compilation: expected a dump directory, a log with "
+                            "timer lines or a trace of a compilation",
                         "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_VMODULE=hlo_pass_pipeline=1,cpu_compiler=1,"
                         "gpu_compiler=1 makes XLA log them");
   }

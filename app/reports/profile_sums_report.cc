@@ -48,7 +48,7 @@ std::string CategoriesText(const profiler::Attribution& attribution) {
 }
 
 std::string StepsText(const profiler::EventStore& store) {
-  const std::vector<profiler::StepTime> steps = profiler::StepTimes(store);
+  const auto [source, steps] = profiler::StepTimesOf(store);
   if (steps.empty()) return {};
   std::vector<int64_t> durations;
   for (const profiler::StepTime& step : steps) durations.push_back(step.duration);
@@ -56,9 +56,14 @@ std::string StepsText(const profiler::EventStore& store) {
       *std::ranges::max_element(steps, {}, &profiler::StepTime::duration);
   const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
   std::ranges::nth_element(durations, middle);
-  return fmt::format("{} of {}: median {}, longest {} (step {})\n", Counted(steps.size(), "step"),
-                     store.text(steps.front().name), DurationText(*middle),
-                     DurationText(longest.duration), longest.number);
+  const std::string_view by = source == profiler::StepSource::kStepNumber ? ""
+                              : source == profiler::StepSource::kStepsLine
+                                  ? ", by the line Steps of the devices"
+                                  : ", by group_id of the events of threads";
+  const std::string& name = steps.front().name;
+  return fmt::format("{}{}: median {}, longest {} (step {}){}\n", Counted(steps.size(), "step"),
+                     name == "step" ? "" : " of " + name, DurationText(*middle),
+                     DurationText(longest.duration), longest.number, by);
 }
 
 void AppendSums(const profiler::Attribution& attribution, JsonWriter& json) {
@@ -79,10 +84,12 @@ void AppendSums(const profiler::Attribution& attribution, JsonWriter& json) {
         .EndObject();
   }
   json.EndArray().Key("steps").BeginArray();
-  for (const profiler::StepTime& step : profiler::StepTimes(attribution.store())) {
-    json.BeginObject().Field("name", attribution.store().text(step.name));
+  const auto [source, steps] = profiler::StepTimesOf(attribution.store());
+  for (const profiler::StepTime& step : steps) {
+    json.BeginObject().Field("name", step.name);
     json.Field("step_num", step.number).Field("begin_ns", Nanoseconds(step.start));
-    json.Field("duration_ns", Nanoseconds(step.duration)).EndObject();
+    json.Field("duration_ns", Nanoseconds(step.duration)).Field("by", ToString(source));
+    json.EndObject();
   }
   json.EndArray();
 }

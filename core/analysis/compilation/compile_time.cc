@@ -213,17 +213,21 @@ class Maker {
   std::map<std::string, int64_t> longest_;
 };
 
-// The times of a log, in the form of those of a module.
-void TakeLogged(const LoggedTimes& logged, const std::string& log, ModuleCompileTime& out) {
+// "timer lines of run.log"
+std::string MeasuredBy(const LoggedTimes& logged, const std::string& log) {
+  const bool has_timers = !logged.runs.empty() || logged.passes_us || logged.backend_us ||
+                          logged.llvm_us || logged.mlir_us;
+  return (has_timers ? "timer lines of " : "the whole time in ") + log;
+}
+
+// The times of a log or trace, in the form of those of a module.
+void TakeLogged(const LoggedTimes& logged, const std::string& by, ModuleCompileTime& out) {
   const bool has_runs = out.span_us.has_value();  // of the metadata
   int64_t before = 0, after = 0;
   for (size_t k = 0; k < logged.runs.size(); ++k)
     (k < logged.runs_before_backend || !logged.passes_us ? before : after) +=
         logged.runs[k].self_us;
-  const bool has_timers = !logged.runs.empty() || logged.passes_us || logged.backend_us ||
-                          logged.llvm_us || logged.mlir_us;
-  out.measured_by += fmt::format("{}{} {}", out.measured_by.empty() ? "" : ", ",
-                                 has_timers ? "timer lines of" : "the whole time in", log);
+  out.measured_by += (out.measured_by.empty() ? "" : ", ") + by;
   if (logged.passes_us || logged.backend_us)
     out.total_us = logged.passes_us.value_or(before) + logged.backend_us.value_or(0);
   if (!has_runs && !logged.runs.empty()) {
@@ -235,15 +239,16 @@ void TakeLogged(const LoggedTimes& logged, const std::string& log, ModuleCompile
     out.notes.push_back("passes after scheduling run inside the backend and are counted as passes");
   out.llvm_us = logged.llvm_us;
   out.mlir_us = logged.mlir_us;
-  if (logged.llvm_us)
+  out.assembler_us = logged.assembler_us;
+  if (logged.llvm_us || logged.assembler_us)
     out.notes.push_back(
-        "LLVM and MLIR times are sums over the threads that compile kernels: they may exceed the "
-        "backend's");
+        "times of LLVM, MLIR and ptxas are sums over the threads that compile kernels: they may "
+        "exceed the backend's");
   if (!logged.untimed.empty())
     out.notes.push_back(fmt::format(
-        "{} began and did not end in {}, first `{}`: the log is cut off or damaged, or the "
+        "{} began and did not end in the log, first `{}`: it is cut off or damaged, or the "
         "compilation stopped there",
-        Counted(logged.untimed.size(), "pass", "passes"), log, logged.untimed.front()));
+        Counted(logged.untimed.size(), "pass", "passes"), logged.untimed.front()));
   if (!out.total_us) out.total_us = logged.whole_us;
   if (!out.total_us && out.span_us) out.total_us = out.span_us;
 }
@@ -323,6 +328,15 @@ void FindMissing(const DumpModel& model, const ModuleCompileTime& time, CompileT
     lack("growth by pass", "no stages between passes were dumped", "--xla_dump_hlo_pass_re=.*");
 }
 
+void AddCompilation(const LoggedTimes& logged, const std::string& by, CompileTime& out) {
+  ModuleCompileTime time{.name = logged.module};
+  Maker maker(time);
+  maker.Add(logged.runs);
+  TakeLogged(logged, by, time);
+  maker.Sort();
+  if (time.total_us || !time.passes.empty()) out.modules.push_back(std::move(time));
+}
+
 }  // namespace
 
 CompileTime CompileTimeOf(const DumpModel& model, int32_t only) {
@@ -349,7 +363,7 @@ CompileTime CompileTimeOf(const DumpModel& model, int32_t only) {
     TakeMetadata(model, time.module, maker, time);
     if (log != nullptr) {
       if (!time.span_us) maker.Add(log->runs);
-      TakeLogged(*log, log_name, time);
+      TakeLogged(*log, MeasuredBy(*log, log_name), time);
       const size_t known = compilations->second.size();
       if (modules[key] > 1 && known != modules[key])
         time.notes.push_back(
@@ -376,14 +390,15 @@ CompileTime CompileTimeOfLog(std::string_view log, const std::string& name) {
   CompileTime out;
   TimerLog read = ReadTimerLines(log);
   if (std::string loss = LossOf(read, name); !loss.empty()) out.warnings.push_back(std::move(loss));
-  for (LoggedTimes& logged : read.compilations) {
-    ModuleCompileTime time{.name = logged.module};
-    Maker maker(time);
-    maker.Add(logged.runs);
-    TakeLogged(logged, name, time);
-    maker.Sort();
-    if (time.total_us || !time.passes.empty()) out.modules.push_back(std::move(time));
-  }
+  for (const LoggedTimes& logged : read.compilations)
+    AddCompilation(logged, MeasuredBy(logged, name), out);
+  std::ranges::stable_sort(out.modules, std::greater(), &ModuleCompileTime::total_us);
+  return out;
+}
+
+CompileTime CompileTimeOfRuns(std::vector<LoggedTimes> compilations, const std::string& by) {
+  CompileTime out;
+  for (const LoggedTimes& one : compilations) AddCompilation(one, by, out);
   std::ranges::stable_sort(out.modules, std::greater(), &ModuleCompileTime::total_us);
   return out;
 }

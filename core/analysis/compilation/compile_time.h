@@ -46,8 +46,9 @@ struct LoggedTimes {
   std::string module = {};
   std::vector<PassRun> runs = {};
   std::optional<int64_t> passes_us = {}, backend_us = {}, llvm_us = {}, mlir_us = {};
-  size_t runs_before_backend = 0;         // of `runs`, where passes_us is known
-  std::optional<int64_t> whole_us = {};   // as the framework or XLA's alarm says
+  size_t runs_before_backend = 0;            // of `runs`, where passes_us is known
+  std::optional<int64_t> assembler_us = {};  // ptxas
+  std::optional<int64_t> whole_us = {};      // as the framework or XLA's alarm says
   std::vector<std::string> untimed = {};  // passes that began and have no readable end in the log
 };
 struct TimerLog {
@@ -97,6 +98,7 @@ struct ModuleCompileTime {
   std::string measured_by = {};  // "pass metadata", "timer lines of log.txt"; empty: nothing did
   std::optional<int64_t> total_us = {}, span_us = {}, passes_us = {}, autotuner_us = {};
   std::optional<int64_t> between_us = {}, backend_us = {}, llvm_us = {}, mlir_us = {};
+  std::optional<int64_t> assembler_us = {};
   std::vector<PassTime> passes = {};  // longest self time first, then largest growth
   std::optional<int64_t> instructions_before = {},
                          instructions_after = {};  // of the whole compilation
@@ -114,5 +116,7 @@ struct CompileTime {
 CompileTime CompileTimeOf(const dump::DumpModel& model, int32_t only = -1);
 // Of a log alone.
 CompileTime CompileTimeOfLog(std::string_view log, const std::string& name);
+// Of compilations that something else measured, as the events of a trace; `by` names it.
+CompileTime CompileTimeOfRuns(std::vector<LoggedTimes> compilations, const std::string& by);
 
 }  // namespace hloscope::analysis

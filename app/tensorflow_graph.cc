@@ -1,0 +1,145 @@
+#include "app/tensorflow_graph.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "app/fail.h"
+#include "app/output.h"
+#include "core/base/counted.h"
+#include "core/base/format_text.h"
+#include "core/base/json.h"
+#include "core/dump/dump_model.h"
+#include "core/dump/listing/sniff.h"
+#include "core/dump/tensorflow_borders.h"
+#include "core/dump/tensorflow_verdict.h"
+#include "core/graph/labels.h"
+#include "core/graph/tensorflow_picture.h"
+
+namespace hloscope::app {
+namespace {
+
+bool IsGraphKind(dump::FileKind kind) {
+  return kind == dump::FileKind::kTensorFlowGraph || kind == dump::FileKind::kTensorFlowGraphProto;
+}
+
+struct Opened {
+  std::shared_ptr<const dump::TensorFlowGraph> graph;
+  std::shared_ptr<const dump::TensorFlowSummary> summary;
+};
+
+Result<Opened> Open(const std::string& path, const Context& context) {
+  HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits, {}));
+  if (model->files().empty() || !IsGraphKind(model->files().front().kind))
+    return InputError(path + ": no graph of TensorFlow: expected a GraphDef, text or binary",
+                      "TF_DUMP_GRAPH_PREFIX=DIR makes TensorFlow write its graphs");
+  Opened opened;
+  HLOSCOPE_ASSIGN_OR_RETURN(opened.graph, model->TensorFlow(0));
+  HLOSCOPE_ASSIGN_OR_RETURN(opened.summary, model->TensorFlow());
+  return opened;
+}
+
+// "ops/Relu (Relu) on …: cluster_0", one for each node of the main graph.
+std::string TextOf(const Opened& opened) {
+  std::map<std::string, const dump::TensorFlowNode*> outside;
+  for (const dump::TensorFlowNode& node : opened.summary->unclustered)
+    outside.emplace(node.name, &node);
+  std::string out;
+  for (const dump::TensorFlowNode& node : opened.graph->nodes) {
+    if (!node.function.empty()) continue;
+    out += FormatText("{} ({})", node.name, node.op);
+    if (!node.device.empty()) out += " on " + node.device;
+    const auto why = outside.find(node.name);
+    if (!node.cluster.empty()) {
+      out += ": in " + node.cluster;
+    } else if (why != outside.end() && !why->second->reason.empty()) {
+      out += ": in no cluster: " + why->second->reason;
+      if (!why->second->evidence.empty()) out += " (" + why->second->evidence + ")";
+    }
+    out += '\n';
+  }
+  const auto borders = dump::FindBorders(*opened.graph);
+  if (const std::string text = dump::BordersText(borders, graph::BytesText); !text.empty())
+    out += text + '\n';
+  return out;
+}
+
+std::string JsonOf(const std::string& path, const Opened& opened) {
+  std::map<std::string, const dump::TensorFlowNode*> outside;
+  for (const dump::TensorFlowNode& node : opened.summary->unclustered)
+    outside.emplace(node.name, &node);
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject().Field("file", path).Key("nodes").BeginArray();
+  for (const dump::TensorFlowNode& node : opened.graph->nodes) {
+    if (!node.function.empty()) continue;
+    json.BeginObject().Field("node", node.name).Field("op", node.op);
+    json.Field("device", node.device).Field("cluster", node.cluster);
+    const auto why = outside.find(node.name);
+    const bool is_told = node.cluster.empty() && why != outside.end();
+    json.Field("reason", is_told ? why->second->reason : "");
+    json.Field("evidence", is_told ? why->second->evidence : "");
+    json.Field("fix", is_told ? why->second->fix : "").EndObject();
+  }
+  json.EndArray().Key("borders").BeginArray();
+  for (const dump::ClusterBorder& border : dump::FindBorders(*opened.graph)) {
+    json.BeginObject().Field("from", border.from).Field("to", border.to).Key("bytes");
+    border.bytes < 0 ? json.Null() : json.Value(border.bytes);
+    json.Field("copied", border.copied()).EndObject();
+  }
+  json.EndArray().EndObject();
+  return out + "\n";
+}
+
+graph::TensorFlowPane PaneOf(const std::string& path, const Opened& opened) {
+  graph::TensorFlowPane pane;
+  pane.boxes = graph::BoxesOf(*opened.graph, *opened.summary);
+  const graph::TensorFlowBoxes& boxes = pane.boxes;
+  pane.heading =
+      fmt::format("{}: {}, {} in {}, {} outside with a reason", path.substr(path.rfind('/') + 1),
+                  Counted(boxes.nodes, "node"), boxes.clustered,
+                  Counted(opened.graph->clusters.size(), "cluster"), boxes.outside);
+  const auto borders = dump::FindBorders(*opened.graph);
+  pane.sentence = dump::BordersText(borders, graph::BytesText);
+  if (boxes.is_folded)
+    pane.sentence += std::string(pane.sentence.empty() ? "" : "; ") +
+                     "boxes are scopes where nodes are too many";
+  return pane;
+}
+
+}  // namespace
+
+bool IsTensorFlowGraph(const std::string& path, const Limits& limits) {
+  const auto file = FileView::Open(path, limits);
+  return file && IsGraphKind(dump::Sniff(file->bytes()));
+}
+
+int ShowTensorFlowGraph(const std::string& path, const std::string& beside,
+                        const std::string& format, const Context& context) {
+  const auto opened = Open(path, context);
+  if (!opened) return Fail(path, opened.error(), context);
+  if (format == "json") {
+    WriteOut(JsonOf(path, *opened));
+    return kGood;
+  }
+  if (format != "hlo" && format != "svg")
+    return Fail(path,
+                InputError(fmt::format("{}: no {} of a TensorFlow graph", path, format),
+                           "--format svg draws it, --format json lists its nodes")
+                    .error(),
+                context);
+  if (format == "hlo") {
+    PrintOut(TextOf(*opened));
+    return kGood;
+  }
+  std::vector<graph::TensorFlowPane> panes = {PaneOf(path, *opened)};
+  if (!beside.empty()) {
+    const auto other = Open(beside, context);
+    if (!other) return Fail(beside, other.error(), context);
+    panes.push_back(PaneOf(beside, *other));
+  }
+  WriteOut(graph::ToSvg(panes));
+  return kGood;
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,221 @@
+// Nodes to boxes: by cluster, and by scope where there are more than a picture can show.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/base/counted.h"
+#include "core/dump/tensorflow/graph_edges.h"
+#include "core/dump/tensorflow_borders.h"
+#include "core/dump/tensorflow_verdict.h"
+#include "core/graph/tensorflow_picture.h"
+
+namespace hloscope::graph {
+namespace {
+
+using dump::TensorFlowGraph;
+using dump::TensorFlowNode;
+
+// More boxes than this outside clusters, or in one, are folded into scopes.
+constexpr size_t kMaxOutside = 160, kMaxInside = 60;
+constexpr size_t kMostScopes = 8;
+
+std::string_view NameInScope(std::string_view name) { return name.substr(name.rfind('/') + 1); }
+
+// The first `depth` parts of the scope that a node is in.
+std::string_view ScopeWithin(std::string_view name, size_t depth) {
+  const size_t last = name.rfind('/');
+  if (last == name.npos || depth == 0) return {};
+  const std::string_view scope = name.substr(0, last);
+  size_t end = scope.find('/');
+  while (--depth > 0 && end != scope.npos) end = scope.find('/', end + 1);
+  return scope.substr(0, end);
+}
+
+// What puts nodes into one box: device, scope, reason.
+using BoxFold = std::tuple<std::string, std::string, std::string>;
+
+class BoxMaker {
+ public:
+  BoxMaker(const TensorFlowGraph& graph, const dump::TensorFlowSummary& summary)
+      : graph_(graph), edges_(graph) {
+    for (const TensorFlowNode& node : summary.unclustered) {
+      // A graph from before marking has no reasons yet.
+      const bool is_marked = node.why != dump::OutsideReason::kNotMarked;
+      if (is_marked && dump::RunsOutside(node) && !node.reason.empty())
+        outside_.emplace(node.name, &node);
+    }
+    for (const dump::ClusterBorder& border : dump::FindBorders(graph))
+      bytes_.emplace(std::pair(border.from, border.to), border.bytes);
+  }
+
+  TensorFlowBoxes Run() {
+    std::map<std::string, std::vector<int32_t>> clusters;
+    std::vector<int32_t> outside;
+    for (const int32_t n : edges_.main()) {
+      const TensorFlowNode& node = Node(n);
+      (node.cluster.empty() ? outside : clusters[node.cluster]).push_back(n);
+      out_.outside += outside_.contains(node.name) ? 1 : 0;
+    }
+    out_.nodes = static_cast<int64_t>(edges_.main().size());
+    out_.clustered = out_.nodes - static_cast<int64_t>(outside.size());
+    places_.resize(graph_.nodes.size());
+    for (const auto& [name, nodes] : clusters) AddCluster(name, nodes);
+    AddOutside(outside);
+    AddWires();
+    std::set<std::string> devices;
+    for (const TensorFlowItem& item : out_.items) devices.insert(item.device);
+    out_.devices.assign(devices.begin(), devices.end());
+    return std::move(out_);
+  }
+
+ private:
+  struct Place {
+    uint32_t item = 0, box = 0;
+  };
+
+  const TensorFlowNode& Node(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
+  const TensorFlowNode* Outside(const TensorFlowNode& node) const {
+    const auto at = outside_.find(node.name);
+    return at == outside_.end() ? nullptr : at->second;
+  }
+
+  // By box: its nodes. Each node by itself where they are few.
+  std::vector<std::vector<int32_t>> Folded(const std::vector<int32_t>& nodes, size_t most) {
+    std::vector<std::vector<int32_t>> out;
+    if (nodes.size() <= most) {
+      for (const int32_t n : nodes) out.push_back({n});
+      return out;
+    }
+    out_.is_folded = true;
+    for (size_t depth = kMostScopes;; --depth) {
+      std::map<BoxFold, std::vector<int32_t>> groups;
+      for (const int32_t n : nodes) {
+        const TensorFlowNode& node = Node(n);
+        const TensorFlowNode* outside = Outside(node);
+        groups[{node.device, std::string(ScopeWithin(node.name, depth)),
+                outside == nullptr ? "" : outside->reason}]
+            .push_back(n);
+      }
+      if (groups.size() > most && depth > 0) continue;
+      for (auto& [fold, members] : groups) out.push_back(std::move(members));
+      // As they are in the graph.
+      std::ranges::sort(out, {}, [](const std::vector<int32_t>& members) { return members[0]; });
+      return out;
+    }
+  }
+
+  TensorFlowBox BoxOf(const std::vector<int32_t>& members) const {
+    const TensorFlowNode& first = Node(members.front());
+    TensorFlowBox box;
+    box.device = first.device;
+    box.nodes = static_cast<int64_t>(members.size());
+    box.is_plumbing = std::ranges::none_of(
+        members, [&](int32_t n) { return !Node(n).cluster.empty() || dump::RunsOutside(Node(n)); });
+    const TensorFlowNode* outside = Outside(first);
+    if (outside != nullptr) box.reason = outside->reason;
+    if (members.size() == 1) {
+      box.title = NameInScope(first.name);
+      box.subtitle = first.op;
+      box.tip = fmt::format("{} ({}) on {}", first.name, first.op,
+                            first.device.empty() ? "no device yet" : first.device);
+      if (outside != nullptr) {
+        box.tip += fmt::format("\n{}", outside->reason);
+        if (!outside->evidence.empty()) box.tip += fmt::format(": {}", outside->evidence);
+        if (!outside->fix.empty()) box.tip += fmt::format("\nfix: {}", outside->fix);
+      }
+      return box;
+    }
+    std::map<std::string, int64_t> operations;
+    for (const int32_t n : members) ++operations[Node(n).op];
+    std::vector<std::pair<std::string, int64_t>> most(operations.begin(), operations.end());
+    std::ranges::stable_sort(most, std::greater(), &std::pair<std::string, int64_t>::second);
+    std::string_view scope = ScopeWithin(first.name, kMostScopes);
+    for (const int32_t n : members) {
+      const std::string_view other = ScopeWithin(Node(n).name, kMostScopes);
+      while (!scope.empty() && !(other.starts_with(scope) &&
+                                 (other.size() == scope.size() || other[scope.size()] == '/')))
+        scope = scope.substr(0, scope.rfind('/') == scope.npos ? 0 : scope.rfind('/'));
+    }
+    box.title = scope.empty() ? "(no scope)" : std::string(scope);
+    box.subtitle = fmt::format("{}, {} {}", Counted(members.size(), "node"), most.front().second,
+                               most.front().first);
+    box.tip =
+        fmt::format("{} on {}:", box.title, first.device.empty() ? "no device yet" : first.device);
+    for (const auto& [operation, count] : most) box.tip += fmt::format(" {} {}", count, operation);
+    if (!box.reason.empty()) box.tip += fmt::format("\n{}", box.reason);
+    return box;
+  }
+
+  void AddCluster(const std::string& name, const std::vector<int32_t>& nodes) {
+    TensorFlowItem item;
+    item.cluster = name;
+    item.nodes = static_cast<int64_t>(nodes.size());
+    item.device = Node(nodes.front()).device;
+    for (const std::vector<int32_t>& members : Folded(nodes, kMaxInside)) {
+      for (const int32_t n : members)
+        places_[static_cast<size_t>(n)] = {static_cast<uint32_t>(out_.items.size()),
+                                           static_cast<uint32_t>(item.boxes.size())};
+      item.boxes.push_back(BoxOf(members));
+    }
+    out_.items.push_back(std::move(item));
+  }
+
+  void AddOutside(const std::vector<int32_t>& nodes) {
+    for (const std::vector<int32_t>& members : Folded(nodes, kMaxOutside)) {
+      for (const int32_t n : members)
+        places_[static_cast<size_t>(n)] = {static_cast<uint32_t>(out_.items.size()), 0};
+      TensorFlowItem item;
+      item.nodes = static_cast<int64_t>(members.size());
+      item.device = Node(members.front()).device;
+      item.boxes.push_back(BoxOf(members));
+      out_.items.push_back(std::move(item));
+    }
+  }
+
+  void AddWires() {
+    std::map<std::pair<uint32_t, uint32_t>, TensorFlowWire> outer;
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, TensorFlowWire> inner;
+    for (const int32_t n : edges_.main()) {
+      for (const dump::GraphEdge& edge : edges_.inputs(n)) {
+        if (edge.node < 0) continue;
+        const Place from = places_[static_cast<size_t>(edge.node)];
+        const Place to = places_[static_cast<size_t>(n)];
+        if (from.item == to.item && from.box == to.box) continue;
+        const bool is_inner = from.item == to.item;
+        TensorFlowWire& wire =
+            is_inner ? inner[{from.item, from.box, to.box}] : outer[{from.item, to.item}];
+        wire.from = is_inner ? from.box : from.item;
+        wire.to = is_inner ? to.box : to.item;
+        if (edge.slot < 0) continue;
+        const TensorFlowNode& source = Node(edge.node);
+        ++wire.values;
+        wire.is_copied |= source.device != Node(n).device;
+        const auto known = bytes_.find({source.name, Node(n).name});
+        if (known == bytes_.end()) continue;
+        wire.is_border = true;
+        known->second < 0 ? ++wire.unknown : wire.bytes += known->second;
+      }
+    }
+    for (const auto& [key, wire] : outer) out_.wires.push_back(wire);
+    for (const auto& [key, wire] : inner) out_.items[std::get<0>(key)].wires.push_back(wire);
+  }
+
+  const TensorFlowGraph& graph_;
+  dump::GraphEdges edges_;
+  std::map<std::string, const TensorFlowNode*, std::less<>> outside_;
+  std::map<std::pair<std::string, std::string>, int64_t> bytes_;
+  std::vector<Place> places_;  // by node
+  TensorFlowBoxes out_;
+};
+
+}  // namespace
+
+TensorFlowBoxes BoxesOf(const dump::TensorFlowGraph& graph,
+                        const dump::TensorFlowSummary& summary) {
+  return BoxMaker(graph, summary).Run();
+}
+
+}  // namespace hloscope::graph

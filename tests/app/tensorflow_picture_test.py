@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""`hloscope show` of TensorFlow graphs: its nodes as text and JSON, and the picture of its clusters.
+
+  tensorflow_picture_test.py HLOSCOPE TESTS/DUMP"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree as ET
+
+from command_tests import FolderTest
+
+HLOSCOPE, DATA = os.path.abspath(sys.argv[1]), sys.argv[2]
+GRAPHS = sorted(glob.glob(os.path.join(DATA, 'tensorflow', '*', '*.pbtxt')))
+SVG = '{http://www.w3.org/2000/svg}'
+
+
+def show(*arguments):
+    done = subprocess.run([HLOSCOPE, 'show', *arguments], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def node(name, op, device='', inputs=(), cluster='', shape=None):
+    text = f'node {{\n  name: "{name}"\n  op: "{op}"\n'
+    text += ''.join(f'  input: "{one}"\n' for one in inputs)
+    text += f'  device: "{device}"\n' if device else ''
+    text += '  attr { key: "T" value { type: DT_FLOAT } }\n'
+    text += f'  attr {{ key: "_XlaCluster" value {{ s: "{cluster}" }} }}\n' if cluster else ''
+    if shape is not None:
+        text += '  attr { key: "_output_shapes" value { list { shape { ' + ''.join(f'dim {{ size: {n} }} ' for n in shape) + '} } } }\n'
+    return text + '}\n'
+
+
+def drawn(svg):
+    """(titles of frames, titles of boxes, orange boxes, other texts) of a picture."""
+    frames, boxes, orange, texts = [], [], [], []
+    root = ET.fromstring(svg)
+    for group in root.iter(SVG + 'g'):
+        title = group.find(SVG + 'title')
+        if title is None:
+            continue
+        (frames if 'XLA compiles it as one program' in title.text else boxes).append(title.text)
+        if group.find(SVG + 'rect').get('stroke') == '#d9760a':
+            orange.append(title.text)
+    for text in root.iter(SVG + 'text'):
+        texts.append(''.join(text.itertext()))
+    return frames, boxes, orange, texts
+
+
+class Pictures(FolderTest):
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        return path
+
+    def test_all_graphs(self):
+        """Each node of a real graph is in the picture once; what is orange has the reason that `info` gives."""
+        self.assertGreater(len(GRAPHS), 20)
+        for path in GRAPHS:
+            with self.subTest(path):
+                status, out, _ = show('--format', 'json', path)
+                self.assertEqual(status, 0)
+                nodes = json.loads(out)['nodes']
+                status, svg, _ = show('--format', 'svg', path)
+                self.assertEqual(status, 0)
+                frames, boxes, orange, _ = drawn(svg)
+                self.assertEqual(len(boxes), len(nodes))
+                self.assertEqual({title.split(':', 1)[0] for title in frames}, {one['cluster'] for one in nodes if one['cluster']})
+                info = json.loads(subprocess.run([HLOSCOPE, 'info', '--json', '--no-cache', path], capture_output=True, text=True, timeout=120).stdout)
+                why = {one['node']: one['reason'] for one in info['tensorflow']['unclustered']}
+                for title in orange:
+                    name = title.split(' (', 1)[0]
+                    self.assertTrue(why[name], title)
+                    self.assertIn(why[name], title)
+                self.assertEqual({one['node']: one['reason'] for one in nodes if one['reason']}, {name: reason for name, reason in why.items() if reason})
+                status, text, _ = show(path)
+                self.assertEqual((status, len(re.findall(r'(?m)^\S+ \(\w+\)', text))), (0, len(nodes)))
+
+    def test_borders_and_lanes(self):
+        cpu, gpu = ('/job:localhost/replica:0/task:0/device:' + one for one in ('CPU:0', 'GPU:0'))
+        graph = self.write('mark_for_compilation_1.pbtxt', node('x', '_Arg', gpu, shape=[256, 4]) + node('net/mul', 'Mul', gpu, ['x', 'x'], 'cluster_0', [256, 4])
+                           + node('net/exp', 'Exp', gpu, ['net/mul'], 'cluster_0', [256, 4]) + node('say', 'AsString', cpu, ['net/exp'])
+                           + node('y', '_Retval', gpu, ['net/exp']))
+        _, svg, _ = show('--format', 'svg', graph)
+        frames, boxes, orange, texts = drawn(svg)
+        self.assertEqual((len(frames), len(boxes), len(orange)), (1, 5, 1))
+        self.assertTrue(frames[0].startswith('cluster_0: 2 nodes on GPU:0'), frames)
+        self.assertIn('strings', orange[0])
+        # x goes in twice, to one box: its bytes are those of each value that crosses.
+        self.assertEqual([one for one in texts if one.endswith(' kB') or one.endswith(' B')], ['8.2 kB', 'copied 4.1 kB', '4.1 kB'])
+        self.assertEqual([one for one in texts if re.match(r'[CG]PU:0 ', one)], ['CPU:0 1 node', 'GPU:0 4 nodes'])
+        before = self.write('before.pbtxt', node('x', '_Arg', gpu) + node('net/mul', 'Mul', gpu, ['x', 'x']))
+        _, svg, _ = show('--format', 'svg', before, '--beside', graph)
+        self.assertEqual([one.split(':')[0] for one in drawn(svg)[3] if '.pbtxt' in one], ['before.pbtxt', 'mark_for_compilation_1.pbtxt'])
+
+    def test_large_graphs_are_folded(self):
+        text = node('x', '_Arg', shape=[4])
+        last = 'x'
+        for layer in range(60):
+            for k in range(20):
+                text += node(f'model/layer_{layer}/op_{k}', 'Exp', '', [last], 'cluster_1' if layer < 30 else '', [4])
+                last = f'model/layer_{layer}/op_{k}'
+        path = self.write('mark_for_compilation_1.pbtxt', text)
+        _, svg, _ = show('--format', 'svg', path)
+        frames, boxes, _, texts = drawn(svg)
+        self.assertTrue(frames[0].startswith('cluster_1: 600 nodes'), frames)
+        self.assertEqual(len(boxes), 61)
+        self.assertIn('boxes are scopes where nodes are too many', ' '.join(texts))
+        self.assertEqual(sum(one.startswith('20 nodes, 20 Exp') for one in texts), 60)
+
+    def test_what_it_does_not_do(self):
+        graph = GRAPHS[0]
+        status, _, err = show('--format', 'html', graph)
+        self.assertEqual(status, 2)
+        self.assertIn('no html of a TensorFlow graph', err)
+        status, _, err = show('--around', 'x', graph)
+        self.assertEqual(status, 2)
+        self.assertIn('is a TensorFlow graph', err)
+        module = self.write('m.hlo', 'HloModule m\n\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n')
+        status, _, err = show('--format', 'svg', '--beside', graph, module)
+        self.assertEqual(status, 2)
+        self.assertIn('--beside is of TensorFlow graphs', err)
+        status, _, err = show('--format', 'svg', '--beside', module, graph)
+        self.assertEqual(status, 2)
+        self.assertIn('no graph of TensorFlow', err)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
