@@ -386,9 +386,8 @@ std::string ArgumentReader::WhereOutputGoes(std::string_view name) const {
   if (std::ranges::find(kAsked, OptionKey(name)) == std::end(kAsked)) return {};
   std::vector<std::string> ways;
   for (const std::string_view writer : kWriters) {
-    const auto spec = std::ranges::find_if(specs_, [&](const OptionSpec& one) {
-      return one.name == writer || one.letter == writer;
-    });
+    const auto spec = std::ranges::find_if(
+        specs_, [&](const OptionSpec& one) { return one.name == writer || one.letter == writer; });
     if (spec == specs_.end()) continue;
     if (spec->name == "--out-dir") ways.emplace_back("the second FILE");
     ways.push_back(spec->name + " " + spec->value);

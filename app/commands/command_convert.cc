@@ -147,10 +147,10 @@ class ConvertCommand : public Command {
     }
     if (const size_t elided = hlo::ElidedConstants(*loaded->module).size()) {
       const bool is_text = target != ModuleForm::kProto && target != ModuleForm::kTextProto;
-      outcome.warnings.push_back(fmt::format(
-          "{}: the values are not in this file, so {}",
-          Counted(elided, "constant is elided", "constants are elided"),
-          is_text ? "the text has `{...}`, too" : "the proto has none either"));
+      outcome.warnings.push_back(
+          fmt::format("{}: the values are not in this file, so {}",
+                      Counted(elided, "constant is elided", "constants are elided"),
+                      is_text ? "the text has `{...}`, too" : "the proto has none either"));
     }
     if (!outcome.warnings.empty()) {
       std::lock_guard lock(mutex_);

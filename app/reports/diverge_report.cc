@@ -30,8 +30,7 @@ std::string TryText(const DivergeTry& attempt, RunStatus status) {
 std::string TriesText(const std::vector<DivergeTry>& tries, const std::string& judged,
                       RunStatus status) {
   if (tries.empty()) return {};
-  std::string out =
-      judged.empty() ? "  tried:\n" : FormatText("  tried, judged by {}:\n", judged);
+  std::string out = judged.empty() ? "  tried:\n" : FormatText("  tried, judged by {}:\n", judged);
   for (const DivergeTry& attempt : tries) out += TryText(attempt, status);
   return out;
 }
@@ -39,9 +38,9 @@ std::string TriesText(const std::vector<DivergeTry>& tries, const std::string& j
 // Of each finding that has results of its own; of a second one within them the first's say it.
 std::string AllTriesText(const DivergeVerdict& verdict) {
   const std::vector<DivergeFinding>& findings = verdict.findings;
-  std::string out = TriesText(
-      verdict.tries, findings.empty() ? "" : JudgedResults(verdict, findings.front()),
-      verdict.status);
+  std::string out =
+      TriesText(verdict.tries, findings.empty() ? "" : JudgedResults(verdict, findings.front()),
+                verdict.status);
   for (size_t i = 1; i < findings.size(); ++i) {
     const std::string judged = JudgedResults(verdict, findings[i]);
     if (!judged.empty()) out += TriesText(findings[i].tries, judged, verdict.status);

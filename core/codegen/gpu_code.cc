@@ -82,15 +82,14 @@ std::string WhyNotWritten(const llvm::Module& code, const EmittedKernel& kernel)
 void FixNumbers(llvm::Function& function, const GpuKernel& kernel) {
   llvm::IRBuilder<> b(function.getContext());
   constexpr size_t kBehindGrains = 3;  // itself, each, pass
-  llvm::Argument* const grains = function.getArg(
-      static_cast<unsigned>(function.arg_size() - kBehindGrains));
+  llvm::Argument* const grains =
+      function.getArg(static_cast<unsigned>(function.arg_size() - kBehindGrains));
   grains->replaceAllUsesWith(b.getInt64(static_cast<uint64_t>(kernel.grains)));
   if (kernel.block > 1 || function.getName() != kernel.name) return;
   const int64_t threads = std::min(compile::kMaxGpuThreads, kernel.grains);
   for (llvm::Instruction& each : llvm::make_early_inc_range(llvm::instructions(function))) {
     auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&each);
-    if (call == nullptr ||
-        call->getIntrinsicID() != llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x) {
+    if (call == nullptr || call->getIntrinsicID() != llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x) {
       continue;
     }
     call->replaceAllUsesWith(b.getInt32(static_cast<uint32_t>(threads)));

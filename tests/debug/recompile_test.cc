@@ -278,8 +278,10 @@ TEST(Recompilations, GraphsOfOneLineAreToldApart) {
   fs::create_directories(folder);
   const auto write = [&](int number, int size, std::initializer_list<const char*> opcodes) {
     const std::string name = fmt::format("SyncTensorsGraph.{}", number + 5);
-    std::ofstream file(folder / fmt::format("module_000{}.{}.before_optimizations.txt", number, name));
-    file << "HloModule " << name << fmt::format("\n\nENTRY e {{\n  v0 = f32[{}] parameter(0)\n", size);
+    std::ofstream file(folder /
+                       fmt::format("module_000{}.{}.before_optimizations.txt", number, name));
+    file << "HloModule " << name
+         << fmt::format("\n\nENTRY e {{\n  v0 = f32[{}] parameter(0)\n", size);
     int k = 0;
     for (const char* opcode : opcodes) {
       file << fmt::format(

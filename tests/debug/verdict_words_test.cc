@@ -87,16 +87,17 @@ TEST(VerdictWordsTest, APassIsOfAPipelineWithAName) {
 // Results that the first finding does not lead to: place, edit, cure, or that nothing was tried.
 TEST(VerdictWordsTest, OtherFindingsSayWhatWasTried) {
   DivergeVerdict verdict = Differing(hlo::ElementType::kF32, 9, Cause::kCodeGeneration);
-  verdict.findings = {{.results = {0}},
-                      {.cause = Cause::kFma,
-                       .place = DivergePlace{"a", "main", ""},
-                       .cured_by = {"fusion"},
-                       .results = {2},
-                       .confirmed = true},
-                      {.place = DivergePlace{"b", "main", ""},
-                       .edit = {.what = "add became subtract", .before = "", .after = "", .diff = ""},
-                       .results = {3}},
-                      {.cause = Cause::kUnexplained, .results = {4, 5}, .not_tried = "no time"}};
+  verdict.findings = {
+      {.results = {0}},
+      {.cause = Cause::kFma,
+       .place = DivergePlace{"a", "main", ""},
+       .cured_by = {"fusion"},
+       .results = {2},
+       .confirmed = true},
+      {.place = DivergePlace{"b", "main", ""},
+       .edit = {.what = "add became subtract", .before = "", .after = "", .diff = ""},
+       .results = {3}},
+      {.cause = Cause::kUnexplained, .results = {4, 5}, .not_tried = "no time"}};
   WriteSentence(verdict);
   const std::string fma(Describe(Cause::kFma));
   EXPECT_TRUE(verdict.sentence.ends_with(

@@ -18,12 +18,11 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 struct Convolution {
   const char *x, *k, *out, *window, *labels;
 };
-// Large enough for tiles: padding, holes, windows that are turned, padding that is cut off, parts of
-// the depth, and none outside.
+// Large enough for tiles: padding, holes, windows that are turned, padding that is cut off, parts
+// of the depth, and none outside.
 constexpr Convolution kTiled[] = {
     {"2,16,16,8", "3,3,8,16", "2,16,16,16", "size=3x3 pad=1_1x1_1", "b01f_01io->b01f"},
-    {"2,8,8,8", "3,3,8,16", "2,17,16,16", "size=3x3 pad=2_2x1_2 lhs_dilate=2x2",
-     "b01f_01io->b01f"},
+    {"2,8,8,8", "3,3,8,16", "2,17,16,16", "size=3x3 pad=2_2x1_2 lhs_dilate=2x2", "b01f_01io->b01f"},
     {"2,8,20,20", "16,8,3,3", "2,16,20,18", "size=3x3 pad=2_2x2_0 rhs_dilate=2x2 rhs_reversal=1x1",
      "bf01_oi01->bf01"},
     {"2,18,18,8", "3,3,8,16", "2,16,16,16", "size=3x3", "b01f_01io->b01f"},
@@ -83,9 +82,9 @@ TEST(GpuConvolution, WhatIsOutsideIsLeftOutBesideInfinities) {
   }
   const std::string text = ModuleOf(kTiled[0], "f64");
   const auto module = hlo::Parsed(text);
-  ExpectAsMeant<double>(text, {Numbers<double>(module->shape(hlo::Named(*module, "x")), 0, {}),
-                               Numbers<double>(module->shape(hlo::Named(*module, "k")), 149,
-                                               {kInf, kNan})});
+  ExpectAsMeant<double>(
+      text, {Numbers<double>(module->shape(hlo::Named(*module, "x")), 0, {}),
+             Numbers<double>(module->shape(hlo::Named(*module, "k")), 149, {kInf, kNan})});
 }
 
 }  // namespace

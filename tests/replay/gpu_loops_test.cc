@@ -69,16 +69,15 @@ struct Calls {
 };
 Calls CountedCalls(const std::function<void()>& run) {
   Calls calls;
-  const FakeCudaListener listener{
-      [](void* user, const FakeCudaCall* call) {
-        auto& all = *static_cast<Calls*>(user);
-        if (call->has_ended != 0) return;
-        const std::string_view name = call->function;
-        all.launches += name == "cuLaunchKernel" ? 1 : 0;
-        all.graphs += name == "cuGraphLaunch" ? 1 : 0;
-        all.to_host += name == "cuMemcpyDtoHAsync" ? 1 : 0;
-      },
-      [](void*, const FakeCudaActivity*) {}, &calls, nullptr, 0};
+  const FakeCudaListener listener{[](void* user, const FakeCudaCall* call) {
+                                    auto& all = *static_cast<Calls*>(user);
+                                    if (call->has_ended != 0) return;
+                                    const std::string_view name = call->function;
+                                    all.launches += name == "cuLaunchKernel" ? 1 : 0;
+                                    all.graphs += name == "cuGraphLaunch" ? 1 : 0;
+                                    all.to_host += name == "cuMemcpyDtoHAsync" ? 1 : 0;
+                                  },
+                                  [](void*, const FakeCudaActivity*) {}, &calls, nullptr, 0};
   fake_cuda_listen(&listener);
   run();
   fake_cuda_listen(nullptr);

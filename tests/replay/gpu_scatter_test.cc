@@ -68,9 +68,7 @@ uint64_t Hash(size_t i) { return (i * 0x9E3779B97F4A7C15) >> 32; }
 // Indices of all places and some outside; `often` of eight are one of the first three.
 std::vector<Literal> InputsOf(const std::string& text, uint64_t places, uint64_t often) {
   const auto module = hlo::Parsed(text);
-  const auto shape = [&](const char* name) {
-    return module->shape(hlo::Named(*module, name));
-  };
+  const auto shape = [&](const char* name) { return module->shape(hlo::Named(*module, name)); };
   std::vector<Literal> inputs;
   const auto number = [](size_t i) {
     return std::ldexp(static_cast<double>(Hash(i) % 2001) - 1000,
@@ -129,10 +127,8 @@ TEST(GpuScatter, WindowsThatOverlapKeepTheOrderOfUpdates) {
 
 // Sums of whole numbers are exact in any order, whatever their size: those of a chunk, a range.
 TEST(GpuScatter, ManySumsIntoFewElementsAreExact) {
-  for (const auto& [array, updates] : {std::pair<int, int>{3, 40000},
-                                       {1000, 70000},
-                                       {9000, 90000},
-                                       {1, 33000}}) {
+  for (const auto& [array, updates] :
+       {std::pair<int, int>{3, 40000}, {1000, 70000}, {9000, 90000}, {1, 33000}}) {
     const Scatter each = {fmt::to_string(array), fmt::format("{},1", updates),
                           fmt::to_string(updates), kElements};
     const std::string text = ModuleOf(each, "f32");
@@ -184,8 +180,8 @@ TEST(GpuScatter, SumsOfZerosInfinitiesAndNanAreThoseOfTheInterpreter) {
   for (const float array : {-0.0F, 0.0F, kInf, -kInf, kNan, 1.0F}) {
     std::vector<Literal> inputs = InputsOf(text, 50, 0);
     inputs[0] = Filled<float>(inputs[0].shape(), [&](size_t) { return array; });
-    inputs[1] = Filled<int32_t>(inputs[1].shape(),
-                                [](size_t i) { return static_cast<int32_t>(i % 49); });
+    inputs[1] =
+        Filled<int32_t>(inputs[1].shape(), [](size_t i) { return static_cast<int32_t>(i % 49); });
     inputs[2] = Filled<float>(inputs[2].shape(), [&](size_t i) {
       const size_t turn = i / 49, kind = i % 49 % 8;
       if (kind == 0) return -0.0F;
@@ -202,7 +198,8 @@ TEST(GpuScatter, SumsOfZerosInfinitiesAndNanAreThoseOfTheInterpreter) {
     EXPECT_TRUE(own.findings.empty());
     for (size_t i = 0; i < 50; ++i) {
       const float x = own.results[0].data<float>()[i], y = meant.results[0].data<float>()[i];
-      EXPECT_TRUE((x == y && std::signbit(x) == std::signbit(y)) || (std::isnan(x) && std::isnan(y)))
+      EXPECT_TRUE((x == y && std::signbit(x) == std::signbit(y)) ||
+                  (std::isnan(x) && std::isnan(y)))
           << i << ' ' << array << ": " << x << ' ' << y;
     }
   }

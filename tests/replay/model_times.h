@@ -16,8 +16,7 @@ inline double ModelTimeOf(const std::string& text, const std::vector<hlo::Litera
   auto executable = platform->Load(hlo::Parsed(text), options);
   Events events;
   double sum = 0;
-  if (!executable.has_value() ||
-      !(*executable)->Run({&inputs, 1}, options, events).has_value()) {
+  if (!executable.has_value() || !(*executable)->Run({&inputs, 1}, options, events).has_value()) {
     ADD_FAILURE() << text;
   }
   for (const TraceSteps* told : events.Of<TraceSteps>()) {

@@ -13,7 +13,7 @@ namespace hloscope::viewer {
 namespace {
 
 constexpr float kMinTitle = 0.75f;  // of the size of text
-constexpr float kMinLane = 110;   // logical pixels of a column
+constexpr float kMinLane = 110;     // logical pixels of a column
 
 }  // namespace
 

@@ -20,7 +20,7 @@ namespace {
 using graph::NodeId;
 
 constexpr float kRowHeight = 20, kTextSize = 13, kIndent = 14;  // logical pixels
-constexpr float kMinName = 110;                               // before a value stands beside it
+constexpr float kMinName = 110;                                 // before a value stands beside it
 
 }  // namespace
 

@@ -316,9 +316,7 @@ class DevicePlanRun : public PlanRun {
   }
 
   // What launches and copies are put on.
-  StreamHandle stream() const {
-    return recording_ != nullptr ? recording_ : state_->stream.get();
-  }
+  StreamHandle stream() const { return recording_ != nullptr ? recording_ : state_->stream.get(); }
 
   // A loop that never ends would keep the host waiting: the deadline ends the process with it.
   Status WaitForLoops() {
@@ -413,7 +411,7 @@ class DevicePlanRun : public PlanRun {
   const Driver& driver_;
   DeviceRecorder& recorder_;
   std::unique_ptr<PlanState> state_;
-  hlo::InstructionId handed_over_;  // that is being handed over
+  hlo::InstructionId handed_over_;    // that is being handed over
   StreamHandle recording_ = nullptr;  // for a graph; null: nothing is recorded
   mutable Collectives::Pending pending_;
   int64_t launches_ = 0;

@@ -17,7 +17,8 @@ Result<LoopNodes> LoopNodes::Make(const std::shared_ptr<const Device>& device, i
   out.device_ = device;
   out.room_ = loops;
   HLOSCOPE_ASSIGN_OR_RETURN(out.decide_, HelperKernel::Load(device, "decide", DecideCode()));
-  HLOSCOPE_ASSIGN_OR_RETURN(out.turns_, AllocateOnDevice(device, loops * static_cast<int64_t>(kTurnsBytes)));
+  HLOSCOPE_ASSIGN_OR_RETURN(out.turns_,
+                            AllocateOnDevice(device, loops * static_cast<int64_t>(kTurnsBytes)));
   return out;
 }
 
@@ -58,12 +59,11 @@ Result<GraphHandle> LoopNodes::AddNode(StreamHandle stream, uint64_t condition) 
   parameters.conditional.condition = condition;
   parameters.conditional.context = device_->context();
   NodeHandle node = nullptr;
+  HLOSCOPE_TRY(driver.Check(driver->GraphAddNode(&node, graph, before, nullptr, count, &parameters),
+                            "adding a loop to a graph"));
   HLOSCOPE_TRY(
-      driver.Check(driver->GraphAddNode(&node, graph, before, nullptr, count, &parameters),
-                   "adding a loop to a graph"));
-  HLOSCOPE_TRY(driver.Check(
-      driver->StreamCaptureBehind(stream, &node, nullptr, 1, kSetCaptureDependencies),
-      "recording after a loop"));
+      driver.Check(driver->StreamCaptureBehind(stream, &node, nullptr, 1, kSetCaptureDependencies),
+                   "recording after a loop"));
   return parameters.conditional.graphs[0];
 }
 
@@ -83,9 +83,9 @@ Status LoopNodes::Add(StreamHandle stream, size_t number, Address decision,
   HLOSCOPE_ASSIGN_OR_RETURN(Stream own, MakeStream(device_));
   StreamHandle const inner = own.get();
   streams_.push_back(std::move(own));
-  HLOSCOPE_TRY(driver.Check(
-      driver->StreamBeginCaptureTo(inner, graph, nullptr, nullptr, 0, kCaptureThread),
-      "recording the iteration of a loop"));
+  HLOSCOPE_TRY(
+      driver.Check(driver->StreamBeginCaptureTo(inner, graph, nullptr, nullptr, 0, kCaptureThread),
+                   "recording the iteration of a loop"));
   Status recorded = body(inner);
   if (recorded.has_value()) recorded = Decide(inner, condition, decision, turns);
   const Answer ended = driver->StreamEndCapture(inner, &graph);

@@ -173,9 +173,8 @@ class LaunchedKernel : public compile::LibraryCall {
       before.emplace_back(each.memory.begin(), each.memory.end());
     }
     for (const GpuLaunch& launch : launches_) {
-      HLOSCOPE_ASSIGN_OR_RETURN(
-          const ptx::LaunchResult result,
-          ptx::Launch(code_, RequestOf(request, launch), run_.HowToLaunch()));
+      HLOSCOPE_ASSIGN_OR_RETURN(const ptx::LaunchResult result,
+                                ptx::Launch(code_, RequestOf(request, launch), run_.HowToLaunch()));
       if (result.fault) return InternalError("our own code for a GPU: " + result.fault->ToString());
     }
     for (size_t i = 0; i < before.size(); ++i) {

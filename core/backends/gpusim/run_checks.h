@@ -21,7 +21,8 @@ namespace hloscope::replay {
 struct LaunchedFor {
   std::string instruction;
   std::function<std::string(size_t)> name_of;
-  size_t results = SIZE_MAX;  // arguments behind so many are no results, and may depend on the order
+  size_t results =
+      SIZE_MAX;  // arguments behind so many are no results, and may depend on the order
 };
 
 class RunChecks {

@@ -125,8 +125,7 @@ class GpuConvolution {
     const int64_t last = (out_[At(dims_.output_spatial[s])] - 1) * w.stride +
                          (weights_[At(dims_.kernel_spatial[s])] - 1) * w.window_dilation -
                          w.padding_low;
-    return w.padding_low > 0 || w.base_dilation > 1 ||
-           last >= input_[At(dims_.input_spatial[s])];
+    return w.padding_low > 0 || w.base_dilation > 1 || last >= input_[At(dims_.input_spatial[s])];
   }
 
   TiledProducts::Place WeightAt(Value* turn, Value* column, Value* k) {

@@ -1,10 +1,10 @@
 // Complex numbers by their parts, or lane by lane where that takes an order of operations.
 #include "core/codegen/emit/complex_elementwise.h"
 
-#include "core/codegen/math/inline_complex.h"
-#include "core/codegen/math/inline_functions.h"
 #include "core/codegen/math/control_flow.h"
 #include "core/codegen/math/functions.h"
+#include "core/codegen/math/inline_complex.h"
+#include "core/codegen/math/inline_functions.h"
 #include "core/codegen/math/symbols.h"
 #include "core/hlo/opcode_table.h"
 
@@ -56,7 +56,7 @@ Value* CompensatedProduct(Builder& b, Value* x, Value* y) {
 // so large or small that something on the way may leave the range of f64: that is the runtime's, in
 // wider numbers. The others of a vector are zeros there, of which functions are quickly known.
 Value* WithRuntimeFallback(Builder& b, Opcode opcode, std::span<Value* const> in, Value* value,
-                ElementType type, Value* is_lost) {
+                           ElementType type, Value* is_lost) {
   if (WritesForGpu(b)) return value;
   Value* is_far = is_lost;
   const auto note = [&](Value* condition) {
@@ -133,7 +133,8 @@ Value* ComplexElementwise(Builder& b, Opcode opcode, std::span<Value* const> in,
   if (opcode == Opcode::kMultiply) {
     const bool is_single = type == ElementType::kC64;
     return is_single ? Product(b, in[0], in[1])
-                     : WithRuntimeFallback(b, opcode, in, CompensatedProduct(b, in[0], in[1]), type, nullptr);
+                     : WithRuntimeFallback(b, opcode, in, CompensatedProduct(b, in[0], in[1]), type,
+                                           nullptr);
   }
   if (WritesForGpu(b) || !IsLeftToRuntime(opcode, type)) {
     Value* is_lost = nullptr;

@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "core/codegen/emit/complex_elementwise.h"
-#include "core/codegen/math/inline_functions.h"
 #include "core/codegen/math/control_flow.h"
 #include "core/codegen/math/functions.h"
+#include "core/codegen/math/inline_functions.h"
 #include "core/codegen/math/small_floats.h"
 #include "core/codegen/math/symbols.h"
 #include "core/hlo/comparison.h"

@@ -175,9 +175,9 @@ void KernelFunction::Loop(Value* from, Value* to, int64_t step,
   });
 }
 
-KernelFunction::Values KernelFunction::While(
-    const Values& initial, const std::function<Value*(const Values&)>& condition,
-    const std::function<Values(const Values&)>& body) {
+KernelFunction::Values KernelFunction::While(const Values& initial,
+                                             const std::function<Value*(const Values&)>& condition,
+                                             const std::function<Values(const Values&)>& body) {
   llvm::BasicBlock* before = b_.GetInsertBlock();
   auto* head = llvm::BasicBlock::Create(b_.getContext(), "while", function_);
   auto* round = llvm::BasicBlock::Create(b_.getContext(), "loop", function_);

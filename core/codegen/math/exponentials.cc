@@ -4,8 +4,8 @@
 
 #include <numbers>
 
-#include "core/codegen/math/inline_functions.h"
 #include "core/codegen/math/exponential_parts.h"
+#include "core/codegen/math/inline_functions.h"
 
 namespace hloscope::codegen {
 

@@ -7,8 +7,8 @@
 #include <numbers>
 #include <optional>
 
-#include "core/codegen/math/inline_functions.h"
 #include "core/codegen/math/expression.h"
+#include "core/codegen/math/inline_functions.h"
 #include "core/hlo/opcode_table.h"
 
 namespace hloscope::codegen {

@@ -101,8 +101,8 @@ void GpuScatterForm::ChooseWay(const Kernel& kernel, const ScatterWindows& windo
     way = ScatterWay::kAtOnce;
     return;
   }
-  const bool is_worth = windows.may_meet() ? units() >= kManyOverlapping
-                                           : !is_long && units() >= kManyUnits;
+  const bool is_worth =
+      windows.may_meet() ? units() >= kManyOverlapping : !is_long && units() >= kManyUnits;
   if (!is_worth) return;
   if (IsSumOfF32(kernel, windows) && units() >= kManyUnits &&
       elements <= kMaxRanges * kSumsOfBlock && units() / elements >= kUnitsOfSum) {
@@ -112,8 +112,7 @@ void GpuScatterForm::ChooseWay(const Kernel& kernel, const ScatterWindows& windo
     chunks = std::clamp<int64_t>(units() / kUnitsOfChunk, 1, kSumBlocks / ranges);
     return;
   }
-  if (units() < INT32_MAX && units() / elements <= kLongLists &&
-      elements / units() <= kRareUnits) {
+  if (units() < INT32_MAX && units() / elements <= kLongLists && elements / units() <= kRareUnits) {
     way = ScatterWay::kLists;
   }
 }

@@ -78,8 +78,7 @@ void GpuScatterKernel::ForAll(int64_t count, const std::function<void(Value*)>& 
 
 void GpuScatterKernel::AtOnce() {
   windows_.BeginAll();
-  Value* own =
-      b_.CreateAdd(b_.CreateMul(function_.begin(), Int(of_.threads)), function_.thread());
+  Value* own = b_.CreateAdd(b_.CreateMul(function_.begin(), Int(of_.threads)), function_.thread());
   const int64_t units = of_.units();
   Value* unit = function_.Smaller(own, Int(units - 1));
   const auto [at, fits] = PlaceOfUnit(unit);
@@ -145,15 +144,16 @@ std::vector<Value*> GpuScatterKernel::Updates(Value* number, Value* element) {
   return updates;
 }
 
-std::vector<Value*> GpuScatterKernel::Combined(std::vector<Value*> values, const std::vector<Value*>& updates) {
+std::vector<Value*> GpuScatterKernel::Combined(std::vector<Value*> values,
+                                               const std::vector<Value*>& updates) {
   values.insert(values.end(), updates.begin(), updates.end());
   const auto applied =
       kernel_.module.GetComputation(kernel_.module[kernel_.roots[0]], AttributeKey::kToApply);
   std::vector<Value*> results = Applied(b_, kernel_.module, applied, values);
   has_failed_ |= results.size() != arity_;
-  return has_failed_ ? std::vector<Value*>(values.begin(),
-                                           values.begin() + static_cast<ptrdiff_t>(arity_))
-                     : results;
+  return has_failed_
+             ? std::vector<Value*>(values.begin(), values.begin() + static_cast<ptrdiff_t>(arity_))
+             : results;
 }
 
 ElementType GpuScatterKernel::TypeOf(size_t i) const {

@@ -61,8 +61,8 @@ class GpuScatterKernel {
   void LongWindowsOfTeams(llvm::Value* count);
   void LongWindow(llvm::Value* i);
   void ShortWindows(llvm::Value* count, int64_t window,
-                    const std::function<std::vector<llvm::Value*>(
-                        llvm::Value* number, llvm::Value* element)>& updates);
+                    const std::function<std::vector<llvm::Value*>(llvm::Value* number,
+                                                                  llvm::Value* element)>& updates);
 
   // ---- At once (gpu_scatter_kernel.cc), by lists (gpu_scatter_lists.cc).
 

@@ -26,9 +26,7 @@ constexpr uint64_t kMantissaBits = 23, kBias = 127, kBiasOfDouble = 1023, kManti
 constexpr int64_t kSumBits = 61;  // of a sum of numbers whose largest is below 2
 
 // Bits behind the point of a chunk's numbers, the largest of which is from 1 to 2.
-int64_t PointOf(int64_t units) {
-  return kSumBits - std::bit_width(static_cast<uint64_t>(units));
-}
+int64_t PointOf(int64_t units) { return kSumBits - std::bit_width(static_cast<uint64_t>(units)); }
 
 }  // namespace
 
@@ -51,9 +49,9 @@ Value* GpuScatterKernel::KeyOfChunk(Value* at) {
   return b_.CreateGEP(b_.getInt32Ty(), function_.scratch(), at);
 }
 Value* GpuScatterKernel::SumOfChunk(Value* at) {
-  Value* sums = b_.CreateConstGEP1_64(
-      b_.getInt8Ty(), function_.scratch(),
-      static_cast<uint64_t>((of_.chunks * of_.elements * 4 + 7) / 8 * 8));
+  Value* sums =
+      b_.CreateConstGEP1_64(b_.getInt8Ty(), function_.scratch(),
+                            static_cast<uint64_t>((of_.chunks * of_.elements * 4 + 7) / 8 * 8));
   return b_.CreateGEP(b_.getInt64Ty(), sums, at);
 }
 
@@ -71,13 +69,12 @@ void GpuScatterKernel::SumChunk() {
   const int64_t of_chunk = (of_.units() - 1) / of_.chunks + 1;
   Value* from = b_.CreateMul(chunk, Int(of_chunk));
   Value* to = function_.Smaller(b_.CreateAdd(from, Int(of_chunk)), Int(of_.units()));
-  const auto for_own = [&](const std::function<void(Value* bits, Value* place)>& body) {
+  const auto for_own = [&](const std::function<void(Value * bits, Value * place)>& body) {
     function_.Loop(b_.CreateAdd(from, function_.thread()), to, of_.threads, [&](Value* unit) {
       const auto [at, fits] = PlaceOfUnit(unit);
       Value* place = b_.CreateSub(at, first);
-      block_.When(Both(math_, b_.CreateICmpULT(place, own), fits), [&] {
-        body(b_.CreateBitCast(UpdatesOfUnit(unit)[0], b_.getInt32Ty()), place);
-      });
+      block_.When(Both(math_, b_.CreateICmpULT(place, own), fits),
+                  [&] { body(b_.CreateBitCast(UpdatesOfUnit(unit)[0], b_.getInt32Ty()), place); });
     });
   };
   for_own([&](Value* bits, Value* place) {
@@ -90,9 +87,8 @@ void GpuScatterKernel::SumChunk() {
     Value* is_finite = b_.CreateICmpNE(key, b_.getInt32(kNonFinite));
     Value* address = b_.CreateGEP(b_.getInt64Ty(), sums, place);
     block_.When(is_finite, [&] {
-      b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, address,
-                         Multiple(bits, key, PointOf(of_chunk)), {},
-                         llvm::AtomicOrdering::Monotonic);
+      b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, address, Multiple(bits, key, PointOf(of_chunk)),
+                         {}, llvm::AtomicOrdering::Monotonic);
     });
     block_.When(b_.CreateNot(is_finite), [&] {
       b_.CreateAtomicRMW(llvm::AtomicRMWInst::Or, address, NonFinite(bits), {},
@@ -124,8 +120,8 @@ Value* GpuScatterKernel::Multiple(Value* bits, Value* key, int64_t point) {
   Value* exponent = b_.CreateLShr(size, kMantissaBits);
   Value* mantissa = b_.CreateAnd(size, b_.getInt32((1 << kMantissaBits) - 1));
   Value* is_normal = b_.CreateICmpNE(exponent, b_.getInt32(0));
-  mantissa = b_.CreateOr(mantissa, b_.CreateSelect(is_normal, b_.getInt32(1 << kMantissaBits),
-                                                   b_.getInt32(0)));
+  mantissa = b_.CreateOr(
+      mantissa, b_.CreateSelect(is_normal, b_.getInt32(1 << kMantissaBits), b_.getInt32(0)));
   exponent = Call(b_, llvm::Intrinsic::umax, {exponent, b_.getInt32(1)});
   Value* below = b_.CreateSub(b_.CreateSub(key, b_.getInt32(kZeros)), exponent);
   // Of zeros alone the difference is no number, and there is nothing to move.
@@ -139,8 +135,7 @@ Value* GpuScatterKernel::Multiple(Value* bits, Value* key, int64_t point) {
   Value* up = b_.CreateShl(
       wide, within(b_.CreateSub(b_.getInt32(static_cast<uint32_t>(most)), below), most));
   constexpr uint64_t kAll = 40;  // bits that leave nothing of a mantissa
-  Value* down =
-      within(b_.CreateSub(below, b_.getInt32(static_cast<uint32_t>(most))), kAll);
+  Value* down = within(b_.CreateSub(below, b_.getInt32(static_cast<uint32_t>(most))), kAll);
   Value* half = b_.CreateLShr(b_.CreateShl(b_.getInt64(1), down), 1);
   Value* rounded = b_.CreateLShr(b_.CreateAdd(wide, half), down);
   Value* whole = b_.CreateSelect(is_up, up, rounded);
@@ -167,15 +162,12 @@ void GpuScatterKernel::AddChunks(Value* first, Value* team, int64_t teams, Value
   Value* is_one = b_.CreateICmpSLT(element, Int(of_.elements));
   Value* own = function_.Smaller(element, Int(of_.elements - 1));
   const int64_t of_chunk = (of_.units() - 1) / of_.chunks + 1;
-  const auto larger = [&](Value* a, Value* b) {
-    return Call(b_, llvm::Intrinsic::umax, {a, b});
-  };
+  const auto larger = [&](Value* a, Value* b) { return Call(b_, llvm::Intrinsic::umax, {a, b}); };
   llvm::Type* real = b_.getDoubleTy();
   const GpuBlock::Values start = {llvm::ConstantFP::get(real, 0.0), b_.getInt32(kNothing),
                                   b_.getInt64(0)};
   const auto combine = [&](const GpuBlock::Values& x, const GpuBlock::Values& y) {
-    return GpuBlock::Values{b_.CreateFAdd(x[0], y[0]), larger(x[1], y[1]),
-                            b_.CreateOr(x[2], y[2])};
+    return GpuBlock::Values{b_.CreateFAdd(x[0], y[0]), larger(x[1], y[1]), b_.CreateOr(x[2], y[2])};
   };
   const GpuBlock::Values of_lane = function_.Loop(
       lane, Int(of_.chunks), lanes, start, [&](Value* chunk, const GpuBlock::Values& so_far) {
@@ -207,12 +199,12 @@ void GpuScatterKernel::AddChunks(Value* first, Value* team, int64_t teams, Value
       return b_.CreateICmpEQ(b_.CreateAnd(all[2], b_.getInt64(flags)), b_.getInt64(flags));
     };
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
-    Value* of_non_finite =
-        b_.CreateSelect(has(kInfinity), plus(kInfinite), plus(-kInfinite));
+    Value* of_non_finite = b_.CreateSelect(has(kInfinity), plus(kInfinite), plus(-kInfinite));
     of_non_finite = b_.CreateSelect(b_.CreateOr(has(kNan), has(kInfinity | kMinusInfinity)),
                                     llvm::ConstantFP::getNaN(b_.getFloatTy()), of_non_finite);
     result = b_.CreateSelect(b_.CreateICmpEQ(all[1], b_.getInt32(kMinusZeros)), plus(-0.0), result);
-    result = b_.CreateSelect(b_.CreateICmpEQ(all[1], b_.getInt32(kNonFinite)), of_non_finite, result);
+    result =
+        b_.CreateSelect(b_.CreateICmpEQ(all[1], b_.getInt32(kNonFinite)), of_non_finite, result);
     Store({result}, own);
   });
 }

@@ -83,7 +83,9 @@ Value* GpuScatterKernel::Note(Value* tile, Value* before, int64_t count, const L
   return all;
 }
 
-Value* GpuScatterKernel::CountOf(Value* lanes) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, lanes); }
+Value* GpuScatterKernel::CountOf(Value* lanes) {
+  return b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, lanes);
+}
 
 // In lane i the sum of what the warps up to number i have.
 Value* GpuScatterKernel::SumOfWarps(Value* own) {
@@ -99,7 +101,9 @@ Value* GpuScatterKernel::SumOfWarps(Value* own) {
   return sum;
 }
 
-Value* GpuScatterKernel::NumberAt(Value* i) { return block_.Load(b_.getInt64Ty(), numbers_room_, i); }
+Value* GpuScatterKernel::NumberAt(Value* i) {
+  return block_.Load(b_.getInt64Ty(), numbers_room_, i);
+}
 Value* GpuScatterKernel::PlaceAt(Value* i) { return block_.Load(b_.getInt64Ty(), places_room_, i); }
 
 // ---- Applying those that are noted.
@@ -129,14 +133,13 @@ void GpuScatterKernel::LongWindowsOfTeams(Value* count) {
                                  b_.getInt64(kSpread));
     Value* is_own = b_.CreateICmpEQ(b_.CreateLShr(spread, Int(64 - bits)), team);
     Value* lanes = block_.Ballot(b_.CreateAnd(b_.CreateICmpSLT(i, count), is_own));
-    function_.Loop(Int(0), b_.CreateZExt(CountOf(lanes), b_.getInt64Ty()), 1, {lanes},
-                   [&](Value*, const std::vector<Value*>& rest) {
-                     Value* lane =
-                         b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, rest[0], b_.getTrue());
-                     LongWindow(b_.CreateAdd(first, b_.CreateZExt(lane, b_.getInt64Ty())));
-                     return std::vector<Value*>{
-                         b_.CreateAnd(rest[0], b_.CreateSub(rest[0], b_.getInt32(1)))};
-                   });
+    function_.Loop(
+        Int(0), b_.CreateZExt(CountOf(lanes), b_.getInt64Ty()), 1, {lanes},
+        [&](Value*, const std::vector<Value*>& rest) {
+          Value* lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, rest[0], b_.getTrue());
+          LongWindow(b_.CreateAdd(first, b_.CreateZExt(lane, b_.getInt64Ty())));
+          return std::vector<Value*>{b_.CreateAnd(rest[0], b_.CreateSub(rest[0], b_.getInt32(1)))};
+        });
   });
 }
 
@@ -172,11 +175,11 @@ void GpuScatterKernel::ShortWindows(
       const auto values =
           function_.Loop(own, count, 1, Load(at), [&](Value* i, std::vector<Value*> so_far) {
             Value* is_same = b_.CreateICmpEQ(PlaceAt(i), place);
-            return function_.Loop(
-                Int(0), b_.CreateZExt(is_same, b_.getInt64Ty()), 1, std::move(so_far),
-                [&](Value*, std::vector<Value*> these) {
-                  return Combined(std::move(these), updates(NumberAt(i), element));
-                });
+            return function_.Loop(Int(0), b_.CreateZExt(is_same, b_.getInt64Ty()), 1,
+                                  std::move(so_far), [&](Value*, std::vector<Value*> these) {
+                                    return Combined(std::move(these),
+                                                    updates(NumberAt(i), element));
+                                  });
           });
       Store(values, at);
     });

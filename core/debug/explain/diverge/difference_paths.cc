@@ -126,9 +126,8 @@ std::vector<int64_t> TakeResultsFrom(const Module& module, InstructionId from,
                                      const std::vector<bool>& differs,
                                      std::vector<int64_t>& results) {
   std::vector<int64_t> reached = ResultsFrom(module, from, differs, results);
-  std::erase_if(results, [&](int64_t result) {
-    return std::ranges::find(reached, result) != reached.end();
-  });
+  std::erase_if(
+      results, [&](int64_t result) { return std::ranges::find(reached, result) != reached.end(); });
   return reached;
 }
 

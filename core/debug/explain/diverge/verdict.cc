@@ -184,7 +184,8 @@ std::string ResultNames(const std::vector<int64_t>& results) {
 // "disabling algsimp or by --xla_x=false": a pass is switched off, a flag has the value that helps.
 std::string CuresPhrase(const std::vector<std::string>& cured_by) {
   std::vector<std::string_view> passes, flags;
-  for (const std::string& cure : cured_by) (cure.starts_with("--") ? flags : passes).push_back(cure);
+  for (const std::string& cure : cured_by)
+    (cure.starts_with("--") ? flags : passes).push_back(cure);
   std::string out;
   if (!passes.empty()) out = fmt::format("disabling {}", fmt::join(passes, ", "));
   if (flags.empty()) return out;
@@ -205,8 +206,7 @@ std::string OtherResultsSentence(const DivergeVerdict& verdict) {
       if (!finding.edit.what.empty()) out += ": " + finding.edit.what;
       if (finding.cause) out += fmt::format(", the cause is {}", Describe(*finding.cause));
     }
-    if (!finding.cured_by.empty())
-      out += ", fixed by " + CuresPhrase(finding.cured_by);
+    if (!finding.cured_by.empty()) out += ", fixed by " + CuresPhrase(finding.cured_by);
     if (finding.confirmed) out += *finding.confirmed ? ", confirmed" : ", not confirmed";
     if (!finding.not_tried.empty())
       out += fmt::format(" (nothing was tried for {}: {})",

@@ -86,8 +86,8 @@ class ProgramExplainer {
                            const std::vector<hlo::Literal>& arguments) const {
     HLOSCOPE_ASSIGN_OR_RETURN(
         const Leaves leaves,
-        OutputsOf(RunModule(module, AloneSpec(request_, request_.reference.name, arguments),
-                           stop_)));
+        OutputsOf(
+            RunModule(module, AloneSpec(request_, request_.reference.name, arguments), stop_)));
     return ArraysOf(leaves, judged_);
   }
 

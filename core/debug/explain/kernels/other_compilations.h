@@ -1,4 +1,5 @@
-// OtherCompilations: whether XLA, asked to compile a program otherwise, makes kernels that are right.
+// OtherCompilations: whether XLA, asked to compile a program otherwise, makes kernels that are
+// right.
 #pragma once
 
 #include <memory>
@@ -12,9 +13,9 @@
 
 namespace hloscope::debug {
 
-// `module` on those arguments, compiled with other tiles for the device that the kernel of `outcome`
-// was compiled for, then for other devices; the first that agrees is the last try. Judged by the
-// results in `judged`, by number; by all where it is empty.
+// `module` on those arguments, compiled with other tiles for the device that the kernel of
+// `outcome` was compiled for, then for other devices; the first that agrees is the last try. Judged
+// by the results in `judged`, by number; by all where it is empty.
 std::vector<DivergeTry> OtherCompilations(const std::shared_ptr<const hlo::Module>& module,
                                           const RunSpec& request,
                                           const std::vector<hlo::Literal>& arguments,

@@ -1,4 +1,5 @@
-// ResultCauses: why results of a run on a simulated GPU differ that no kernel differs for by itself.
+// ResultCauses: why results of a run on a simulated GPU differ that no kernel differs for by
+// itself.
 #pragma once
 
 #include <chrono>

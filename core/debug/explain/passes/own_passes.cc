@@ -26,8 +26,8 @@ using ResultSets = std::span<const std::vector<int64_t>>;
 // The stages are evaluated once; `judged` are sets of results, of which an empty one is all.
 std::vector<DivergeVerdict> ExplainEach(const std::shared_ptr<const Module>& module,
                                         const Pipeline& pipeline, const RunSpec& request,
-                                        const SourceModule& source,
-                                        ResultSets judged, const std::stop_token& stop) {
+                                        const SourceModule& source, ResultSets judged,
+                                        const std::stop_token& stop) {
   const Clock::time_point end = Clock::now() + kLongestTries;
   StageValues values(request, stop);
   const Result<Leaves> results = values.Begin(module);
@@ -83,8 +83,7 @@ DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
 }
 
 std::vector<DivergeVerdict> ExplainEachByOwnPasses(const std::shared_ptr<const Module>& module,
-                                                   const RunSpec& request,
-                                                   ResultSets judged,
+                                                   const RunSpec& request, ResultSets judged,
                                                    const std::stop_token& stop) {
   const Result<OwnPipeline> own = CompilePipeline(module, request, stop);
   if (!own) {
