@@ -114,7 +114,7 @@ bool IsTensorFlowGraph(const std::string& path, const Limits& limits) {
   return file && IsGraphKind(dump::Sniff(file->bytes()));
 }
 
-int ShowTensorFlowGraph(const std::string& path, const std::string& beside,
+int ShowTensorFlowGraph(const std::string& path, const std::string& second,
                         const std::string& format, const Context& context) {
   const auto opened = Open(path, context);
   if (!opened) return Fail(path, opened.error(), context);
@@ -133,10 +133,10 @@ int ShowTensorFlowGraph(const std::string& path, const std::string& beside,
     return kGood;
   }
   std::vector<graph::TensorFlowPane> panes = {PaneOf(path, *opened)};
-  if (!beside.empty()) {
-    const auto other = Open(beside, context);
-    if (!other) return Fail(beside, other.error(), context);
-    panes.push_back(PaneOf(beside, *other));
+  if (!second.empty()) {
+    const auto other = Open(second, context);
+    if (!other) return Fail(second, other.error(), context);
+    panes.push_back(PaneOf(second, *other));
   }
   WriteOut(graph::ToSvg(panes));
   return kGood;

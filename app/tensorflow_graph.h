@@ -10,8 +10,8 @@ namespace hloscope::app {
 // False too where the file cannot be read.
 bool IsTensorFlowGraph(const std::string& path, const Limits& limits);
 
-// `beside`: another graph in the picture, right of the first; empty: none. The exit status.
-int ShowTensorFlowGraph(const std::string& path, const std::string& beside,
+// `second`: another graph in the picture, right of the first; empty: none. The exit status.
+int ShowTensorFlowGraph(const std::string& path, const std::string& second,
                         const std::string& format, const Context& context);
 
 }  // namespace hloscope::app

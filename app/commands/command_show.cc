@@ -64,9 +64,9 @@ class ShowCommand : public Command {
          .help = "what this instruction, its attributes and its layout mean",
          .value = "INSTR",
          .conflicts = {"--computation", "--around", "--paths", "--format"}},
-        {.name = "--beside",
-         .target = &beside_,
-         .help = "of a TensorFlow graph: another one beside it, as after marking",
+        {.name = "--other",
+         .target = &other_,
+         .help = "a second TensorFlow graph, drawn next to the first, as after marking",
          .value = "GRAPH",
          .conflicts = {"--computation", "--around", "--paths", "--explain"}},
         {.name = "--paths",
@@ -88,11 +88,11 @@ class ShowCommand : public Command {
                        "--format svg draws it")
                 .error(),
             context);
-      return ShowTensorFlowGraph(module_, beside_, context.json ? "json" : format_, context);
+      return ShowTensorFlowGraph(module_, other_, context.json ? "json" : format_, context);
     }
-    if (!beside_.empty())
+    if (!other_.empty())
       return Fail(module_,
-                  InputError(module_ + ": --beside is of TensorFlow graphs, and it is none",
+                  InputError(module_ + ": --other is of TensorFlow graphs, and this is none",
                              "hloscope compare A B compares modules")
                       .error(),
                   context);
@@ -221,7 +221,7 @@ class ShowCommand : public Command {
     return out;
   }
 
-  std::string module_, format_ = "hlo", computation_, around_, explain_, beside_;
+  std::string module_, format_ = "hlo", computation_, around_, explain_, other_;
   int64_t radius_ = 2;
   std::vector<std::string> paths_;
 };

@@ -20,7 +20,7 @@ using dump::TensorFlowNode;
 
 // More boxes than this outside clusters, or in one, are folded into scopes.
 constexpr size_t kMaxOutside = 160, kMaxInside = 60;
-constexpr size_t kMostScopes = 8;
+constexpr size_t kMaxScopes = 8;
 
 std::string_view NameInScope(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
@@ -90,7 +90,7 @@ class BoxMaker {
       return out;
     }
     out_.is_folded = true;
-    for (size_t depth = kMostScopes;; --depth) {
+    for (size_t depth = kMaxScopes;; --depth) {
       std::map<BoxFold, std::vector<int32_t>> groups;
       for (const int32_t n : nodes) {
         const TensorFlowNode& node = Node(n);
@@ -132,9 +132,9 @@ class BoxMaker {
     for (const int32_t n : members) ++operations[Node(n).op];
     std::vector<std::pair<std::string, int64_t>> most(operations.begin(), operations.end());
     std::ranges::stable_sort(most, std::greater(), &std::pair<std::string, int64_t>::second);
-    std::string_view scope = ScopeWithin(first.name, kMostScopes);
+    std::string_view scope = ScopeWithin(first.name, kMaxScopes);
     for (const int32_t n : members) {
-      const std::string_view other = ScopeWithin(Node(n).name, kMostScopes);
+      const std::string_view other = ScopeWithin(Node(n).name, kMaxScopes);
       while (!scope.empty() && !(other.starts_with(scope) &&
                                  (other.size() == scope.size() || other[scope.size()] == '/')))
         scope = scope.substr(0, scope.rfind('/') == scope.npos ? 0 : scope.rfind('/'));

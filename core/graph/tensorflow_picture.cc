@@ -29,12 +29,12 @@ float PaneTextWidth(std::string_view text, float size) {
 
 // The reason in lines that a box has room for, broken at blanks.
 std::vector<std::string> ReasonLines(const TensorFlowBox& box) {
-  constexpr size_t kMostLines = 3;
+  constexpr size_t kMaxLines = 3;
   std::vector<std::string> lines;
   std::string_view rest = box.reason;
-  while (!rest.empty() && lines.size() < kMostLines) {
+  while (!rest.empty() && lines.size() < kMaxLines) {
     size_t end = rest.size();
-    if (end > kReasonColumns && lines.size() + 1 < kMostLines) {
+    if (end > kReasonColumns && lines.size() + 1 < kMaxLines) {
       end = rest.rfind(' ', kReasonColumns);
       if (end == rest.npos || end == 0) end = kReasonColumns;
     }

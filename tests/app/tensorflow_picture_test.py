@@ -94,7 +94,7 @@ class Pictures(FolderTest):
         self.assertEqual([one for one in texts if one.endswith(' kB') or one.endswith(' B')], ['8.2 kB', 'copied 4.1 kB', '4.1 kB'])
         self.assertEqual([one for one in texts if re.match(r'[CG]PU:0 ', one)], ['CPU:0 1 node', 'GPU:0 4 nodes'])
         before = self.write('before.pbtxt', node('x', '_Arg', gpu) + node('net/mul', 'Mul', gpu, ['x', 'x']))
-        _, svg, _ = show('--format', 'svg', before, '--beside', graph)
+        _, svg, _ = show('--format', 'svg', before, '--other', graph)
         self.assertEqual([one.split(':')[0] for one in drawn(svg)[3] if '.pbtxt' in one], ['before.pbtxt', 'mark_for_compilation_1.pbtxt'])
 
     def test_large_graphs_are_folded(self):
@@ -121,10 +121,10 @@ class Pictures(FolderTest):
         self.assertEqual(status, 2)
         self.assertIn('is a TensorFlow graph', err)
         module = self.write('m.hlo', 'HloModule m\n\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n')
-        status, _, err = show('--format', 'svg', '--beside', graph, module)
+        status, _, err = show('--format', 'svg', '--other', graph, module)
         self.assertEqual(status, 2)
-        self.assertIn('--beside is of TensorFlow graphs', err)
-        status, _, err = show('--format', 'svg', '--beside', module, graph)
+        self.assertIn('--other is of TensorFlow graphs', err)
+        status, _, err = show('--format', 'svg', '--other', module, graph)
         self.assertEqual(status, 2)
         self.assertIn('no graph of TensorFlow', err)
 

@@ -100,13 +100,13 @@ bool BeginsAsLogged(std::string_view line) {
 // more than a few that are no UTF-8 (a program may print in another encoding).
 bool HasNoise(std::string_view line) {
   constexpr std::string_view kUsual = "\t\r\b\a\x1b";
-  constexpr int kMostForeign = 4;
+  constexpr int kMaxForeign = 4;
   int foreign = 0;
   while (!line.empty()) {
     const auto c = static_cast<unsigned char>(line.front());
     if ((c < ' ' && !kUsual.contains(line.front())) || c == 0x7f) return true;
     const size_t length = DecodeUtf8(line).length;
-    if (length == 0 && ++foreign > kMostForeign) return true;
+    if (length == 0 && ++foreign > kMaxForeign) return true;
     line.remove_prefix(std::max<size_t>(length, 1));
   }
   return false;
