@@ -39,11 +39,18 @@ Result<Opened> Open(const std::string& path, const Context& context) {
   return opened;
 }
 
+// The nodes that marking left out. A graph from before marking has none yet.
+std::map<std::string, const dump::TensorFlowNode*> OutsideOf(const Opened& opened) {
+  std::map<std::string, const dump::TensorFlowNode*> outside;
+  for (const dump::TensorFlowNode& node : opened.summary->unclustered) {
+    if (node.why != dump::OutsideReason::kNotMarked) outside.emplace(node.name, &node);
+  }
+  return outside;
+}
+
 // "ops/Relu (Relu) on …: cluster_0", one for each node of the main graph.
 std::string TextOf(const Opened& opened) {
-  std::map<std::string, const dump::TensorFlowNode*> outside;
-  for (const dump::TensorFlowNode& node : opened.summary->unclustered)
-    outside.emplace(node.name, &node);
+  const auto outside = OutsideOf(opened);
   std::string out;
   for (const dump::TensorFlowNode& node : opened.graph->nodes) {
     if (!node.function.empty()) continue;
@@ -65,9 +72,7 @@ std::string TextOf(const Opened& opened) {
 }
 
 std::string JsonOf(const std::string& path, const Opened& opened) {
-  std::map<std::string, const dump::TensorFlowNode*> outside;
-  for (const dump::TensorFlowNode& node : opened.summary->unclustered)
-    outside.emplace(node.name, &node);
+  const auto outside = OutsideOf(opened);
   std::string out;
   JsonWriter json(out);
   json.BeginObject().Field("file", path).Key("nodes").BeginArray();

@@ -94,6 +94,7 @@ class Pictures(FolderTest):
         self.assertEqual([one for one in texts if one.endswith(' kB') or one.endswith(' B')], ['8.2 kB', 'copied 4.1 kB', '4.1 kB'])
         self.assertEqual([one for one in texts if re.match(r'[CG]PU:0 ', one)], ['CPU:0 1 node', 'GPU:0 4 nodes'])
         before = self.write('before.pbtxt', node('x', '_Arg', gpu) + node('net/mul', 'Mul', gpu, ['x', 'x']))
+        self.assertNotIn('in no cluster', show(before)[1])  # nothing was marked yet
         _, svg, _ = show('--format', 'svg', before, '--other', graph)
         self.assertEqual([one.split(':')[0] for one in drawn(svg)[3] if '.pbtxt' in one], ['before.pbtxt', 'mark_for_compilation_1.pbtxt'])
 
