@@ -30,7 +30,7 @@ struct CompilationEvents {
   int64_t start = 0, duration = 0;               // of the whole
   int64_t backend = -1;                          // after the passes: scheduling, code generation
   int64_t mlir = -1, llvm = -1, assembler = -1;  // sums over the threads that compile kernels
-  std::vector<PassEvent> passes;                 // in order of their starts
+  std::vector<PassEvent> passes = {};            // in order of their starts
 };
 
 enum class Kind : uint8_t {
