@@ -15,7 +15,7 @@ using graph::NodeId;
 using graph::NodeKind;
 
 constexpr size_t kMaxHits = 20'000;  // that are marked
-constexpr size_t kMaxOpened = 2000;
+constexpr size_t kMaxOpenedRows = 2000;
 constexpr int kDeepest = 64;
 constexpr const char* kUnassigned = "not traced to an operation";
 
@@ -167,7 +167,7 @@ void ContentsPane::SwitchOrder(Order order) {
 }
 
 void ContentsPane::OpenAll() {
-  if (data_ != nullptr) OpenLargest(kMaxOpened, kDeepest);
+  if (data_ != nullptr) OpenLargest(kMaxOpenedRows, kDeepest);
 }
 
 ContentEvents ContentsPane::Step(Command command) {
