@@ -88,9 +88,13 @@ Value* AtLeast(Builder& b, Value* x, Value* y, ElementType type) {
   return b.CreateOr(b.CreateFCmpOGT(p.real, q.real), ties);
 }
 
-// On a CPU: atan2, which differs on a branch cut, and c64's quotient, which is fast enough.
+// On a CPU: atan2, which differs on a branch cut, c64's quotient, which is fast enough, and
+// functions of c128 whose parts may cancel, which f64 has not the digits for.
 bool IsLeftToRuntime(Opcode opcode, ElementType type) {
-  return opcode == Opcode::kAtan2 || (type == ElementType::kC64 && opcode == Opcode::kDivide);
+  constexpr hlo::OpcodeSet kOfC64 = {Opcode::kAtan2, Opcode::kDivide};
+  constexpr hlo::OpcodeSet kOfC128 = {Opcode::kAtan2, Opcode::kExpm1, Opcode::kLogistic,
+                                      Opcode::kPower};
+  return (type == ElementType::kC128 ? kOfC128 : kOfC64).Has(opcode);
 }
 
 // What needs no more than the parts of the operands.
