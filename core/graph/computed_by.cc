@@ -1,7 +1,6 @@
 #include "core/graph/computed_by.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -93,44 +92,8 @@ struct Way {
   uint32_t kernel = kNoKernel;
   bool operator<(const Way& other) const { return confidence < other.confidence; }
 };
-
-// By instruction of a stage: the best way, and the kernels that others lead to.
-class Ways {
- public:
-  explicit Ways(size_t instructions) : best_(instructions) {}
-
-  void Take(uint32_t at, const Way& way) {
-    if (way.kernel == kNoKernel) return;
-    Way& best = best_[at];
-    const Way lost = best < way ? std::exchange(best, way) : way;
-    if (lost.kernel != kNoKernel && lost.kernel != best.kernel) AddOther(at, lost.kernel);
-  }
-  void TakeAll(uint32_t at, const Ways& further, const analysis::Link& link) {
-    Way way = further.best_[link.after.index];
-    way.confidence *= link.confidence;
-    Take(at, way);
-    const auto others = further.others_.find(link.after.index);
-    if (others == further.others_.end()) return;
-    for (const uint32_t kernel : others->second) Take(at, {.confidence = 0, .kernel = kernel});
-  }
-  const Way& best(uint32_t at) const { return best_[at]; }
-  std::span<const uint32_t> others(uint32_t at) const {
-    const auto found = others_.find(at);
-    return found == others_.end() ? std::span<const uint32_t>() : found->second;
-  }
-
- private:
-  // What is folded into everything tells nothing about a kernel.
-  static constexpr size_t kMaxOthers = 64;
-
-  void AddOther(uint32_t at, uint32_t kernel) {
-    std::vector<uint32_t>& others = others_[at];
-    if (others.size() < kMaxOthers && std::ranges::find(others, kernel) == others.end())
-      others.push_back(kernel);
-  }
-
-  std::vector<Way> best_;
-  std::unordered_map<uint32_t, std::vector<uint32_t>> others_;
+struct Ways {
+  Way computed, same;
 };
 
 }  // namespace
@@ -142,60 +105,38 @@ KernelUses UsesOf(const Module& compiled, const KernelMap& map,
   return finder.Take();
 }
 
-OperationsOfKernels::OperationsOfKernels(const std::vector<uint32_t>& first,
-                                         std::span<const KernelsOfEach::Other> others,
-                                         size_t kernels)
-    : of_(kernels) {
-  for (uint32_t i = 0; i < first.size(); ++i) {
-    if (first[i] != kNoKernel) of_[first[i]].emplace_back(i);
-  }
-  for (const KernelsOfEach::Other& other : others) of_[other.kernel].push_back(other.instruction);
-  if (others.empty()) return;
-  for (std::vector<InstructionId>& each : of_) std::ranges::sort(each, {}, &InstructionId::index);
-}
-
-Result<KernelsOfEach> KernelOfEach(const analysis::Lineage& lineage, int32_t stage,
-                                   int32_t final_stage, const KernelMap& map) {
+Result<std::vector<uint32_t>> KernelOfEach(const analysis::Lineage& lineage, int32_t stage,
+                                           int32_t final_stage, const KernelMap& map) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto compiled, lineage.Module(final_stage));
-  Ways computed(compiled->instructions().size()), same(compiled->instructions().size());
-  for (uint32_t i = 0; i < compiled->instructions().size(); ++i) {
+  std::vector<Ways> ways(compiled->instructions().size());
+  for (uint32_t i = 0; i < ways.size(); ++i) {
     const InstructionId id(i);
     if (!IsMember(*compiled, map, id)) continue;
     const bool names = hlo::HasTrait((*compiled)[id].opcode, hlo::kTraitNoCode);
-    (names ? same : computed).Take(i, {.confidence = 1, .kernel = map.kernel_of[i]});
+    (names ? ways[i].same : ways[i].computed) = {.confidence = 1, .kernel = map.kernel_of[i]};
   }
-  size_t count = compiled->instructions().size();
   for (int32_t at = final_stage; at > stage;) {
     const int32_t before = lineage.Neighbour(at, -1);
     if (before < 0) break;
     HLOSCOPE_ASSIGN_OR_RETURN(const auto module, lineage.Module(before));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto links, lineage.Step(before));
-    count = module->instructions().size();
-    Ways earlier_computed(count), earlier_same(count);
+    std::vector<Ways> earlier(module->instructions().size());
     for (const analysis::Link& link : links->links()) {
       if (!Computes(link.reason)) continue;
-      earlier_computed.TakeAll(link.before.index, computed, link);
-      if (IsIdentity(link.reason)) earlier_same.TakeAll(link.before.index, same, link);
+      const auto take = [&](Way& mine, Way further) {
+        further.confidence *= link.confidence;
+        if (mine < further) mine = further;
+      };
+      take(earlier[link.before.index].computed, ways[link.after.index].computed);
+      if (IsIdentity(link.reason))
+        take(earlier[link.before.index].same, ways[link.after.index].same);
     }
-    computed = std::move(earlier_computed);
-    same = std::move(earlier_same);
+    ways = std::move(earlier);
     at = before;
   }
-  KernelsOfEach found;
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t first = std::max(computed.best(i), same.best(i)).kernel;
-    found.first.push_back(first);
-    std::vector<uint32_t> others = {computed.best(i).kernel, same.best(i).kernel};
-    for (const Ways* ways : {&computed, &same})
-      others.insert(others.end(), ways->others(i).begin(), ways->others(i).end());
-    std::ranges::sort(others);
-    others.erase(std::ranges::unique(others).begin(), others.end());
-    for (const uint32_t kernel : others) {
-      if (kernel != kNoKernel && kernel != first)
-        found.others.push_back({.instruction = InstructionId(i), .kernel = kernel});
-    }
-  }
-  return found;
+  std::vector<uint32_t> kernel_of;
+  for (const Ways& each : ways) kernel_of.push_back(std::max(each.computed, each.same).kernel);
+  return kernel_of;
 }
 
 }  // namespace hloscope::graph

@@ -22,33 +22,9 @@ struct KernelUses {
 KernelUses UsesOf(const hlo::Module& compiled, const KernelMap& map,
                   std::span<const hlo::InstructionId> instructions);
 
-/// Which kernels compute the instructions of a stage. Several do where one was copied into each.
-struct KernelsOfEach {
-  struct Other {
-    hlo::InstructionId instruction;
-    uint32_t kernel = kNoKernel;
-  };
-  std::vector<uint32_t> first;  // by instruction: the surest; kNoKernel: none
-  std::vector<Other> others;    // at most 64 of an instruction
-};
-
-/// All that each kernel computes, in program order.
-class OperationsOfKernels {
- public:
-  OperationsOfKernels() = default;
-  OperationsOfKernels(const std::vector<uint32_t>& first,
-                      std::span<const KernelsOfEach::Other> others, size_t kernels);
-  std::span<const hlo::InstructionId> Of(uint32_t kernel) const {
-    return kernel < of_.size() ? std::span(of_[kernel]) : std::span<const hlo::InstructionId>();
-  }
-
- private:
-  std::vector<std::vector<hlo::InstructionId>> of_;  // by kernel
-};
-
-/// Of stage `stage`, through every stage up to the final one: the kernels that
-/// InstructionFacts::compiled leads to.
-Result<KernelsOfEach> KernelOfEach(const analysis::Lineage& lineage, int32_t stage,
-                                   int32_t final_stage, const KernelMap& map);
+/// By instruction of stage `stage`, through every stage up to the final one: the kernel that
+/// InstructionFacts::compiled leads to first; kNoKernel: none.
+Result<std::vector<uint32_t>> KernelOfEach(const analysis::Lineage& lineage, int32_t stage,
+                                           int32_t final_stage, const KernelMap& map);
 
 }  // namespace hloscope::graph

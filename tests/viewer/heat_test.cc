@@ -164,7 +164,7 @@ TEST_F(HeatTest, ThePictureInAFileIsFilledByHeat) {
       app().dock().Find("graph")->view->Export(ExportFormat::kSvg, session()).value_or("");
   const std::string name(facts->of->name(facts->hottest[0]));
   size_t found = 0;
-  for (size_t at = 0; (at = svg.find("<title>" + name, at)) != std::string::npos; ++at) {
+  for (size_t at = 0; (at = svg.find("<title>" + name + "\n", at)) != std::string::npos; ++at) {
     const std::string node = svg.substr(at, svg.find("</g>", at) - at);
     EXPECT_NE(node.find("fill=\"" + Hex(hottest) + "\""), std::string::npos) << node;
     EXPECT_NE(node.find("style=\"fill:" + Hex(ink)), std::string::npos) << node;

@@ -92,14 +92,15 @@ class LegibilityTest : public ViewerTest {
     const std::vector<DrawnText> texts = DrawnTexts();
     const std::vector<DrawnArea> areas = DrawnAreas();
     std::vector<DrawnControl> panes = DrawnControls();
-    // Rows fill their window.
-    const auto rows = std::ranges::find_if(areas, [](const DrawnArea& area) {
-      return area.window.find("##rows") != std::string::npos;
-    });
-    if (rows != areas.end()) {
+    // Rows, and lanes as a list, fill their windows.
+    for (const char* label : {"##rows", "##devices"}) {
+      const auto rows = std::ranges::find_if(areas, [&](const DrawnArea& area) {
+        return area.window.find(label) != std::string::npos;
+      });
+      if (rows == areas.end()) continue;
       const ImGuiWindow& window = *ImGui::FindWindowByName(rows->window.c_str());
       panes.push_back({.window = rows->window,
-                       .label = "##rows",
+                       .label = label,
                        .seen = {window.Pos.x, window.Pos.y, window.Pos.x + window.Size.x,
                                 window.Pos.y + window.Size.y}});
     }

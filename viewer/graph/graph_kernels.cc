@@ -74,19 +74,13 @@ std::shared_ptr<const SourceKernels> SourceKernelsOf(
                           ? analysis::Align(*first, *later)
                           : provenance->lineage().Between(earlier, *first, stage, *later);
         // As Selection follows it; a direct way may lead to a kernel like the right one.
-        Result<graph::KernelsOfEach> each =
+        Result<std::vector<uint32_t>> each =
             provenance != nullptr && through_all
                 ? graph::KernelOfEach(provenance->lineage(), earlier, stage, kernels->map)
                 : InputError("not followed");
-        std::span<const graph::KernelsOfEach::Other> others;
-        if (each) {
-          made->kernel_of = graph::WithFoldedOperations(*first, std::move(each->first));
-          others = each->others;
-        } else {
-          made->kernel_of = graph::MapOperations(*first, made->links, kernels->map);
-        }
-        made->members =
-            graph::OperationsOfKernels(made->kernel_of, others, kernels->map.kernels.size());
+        made->kernel_of = each ? graph::WithFoldedOperations(*first, *std::move(each))
+                               : graph::MapOperations(*first, made->links, kernels->map);
+        made->members = graph::KernelMembers(made->kernel_of, kernels->map.kernels.size());
         made->first = first;
         return Computed<SourceKernels>(std::move(made));
       });
@@ -111,8 +105,8 @@ std::string ShownText(const StageKernels& kernels, const SourceKernels* source, 
   std::string from;
   if (source != nullptr) {
     const int64_t written = CountOperations(*source->first, source->members.Of(kernel));
-    from = written == 0 ? std::string(", none from your program")
-                        : fmt::format(", from {} you wrote", CountText(written));
+    // What it shares is another kernel's in `source`.
+    if (written > 0) from = fmt::format(", from {} you wrote", CountText(written));
   }
   return fmt::format(
       "{}: {}{} → {}", NameOfKernel(kernels, kernel),

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/analysis/align/alignment.h"
-#include "core/graph/computed_by.h"
 #include "core/graph/kernel_map.h"
 #include "core/graph/overview.h"
 #include "viewer/graph/graph_data.h"
@@ -21,7 +20,7 @@ namespace hloscope::viewer {
 struct SourceKernels {
   analysis::Alignment links;
   std::vector<uint32_t> kernel_of;  // by instruction of the earlier stage
-  graph::OperationsOfKernels members;
+  graph::KernelMembers members;
   std::shared_ptr<const hlo::Module> first;
 };
 
