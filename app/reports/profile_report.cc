@@ -65,7 +65,7 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
   const profiler::Attribution& attribution = *report.attribution;
   const auto& totals = attribution.totals();
   if (totals.work == 0) {
-    out += "no event names an instruction or a kernel\n";
+    out += "no event names an instruction or a kernel\n" + StepsText(attribution.store());
     return;
   }
   out += FormatText("{} busy, {:.1f} % attributed to instructions; {} outside of instructions",

@@ -211,7 +211,7 @@ class CompileTime(FolderTest):
         head = 'I1129 05:31:49.108193   7 x.cc:176] '
         lines = ['Running HLO pass pipeline on module jit_f: outer', '  HLO pass a', 'HLO pass: a time: 5 us (5 us) (cumulative: 5 us, max: 5 us, #called: 1)',
                  '  HLO pass b', 'HLO pass: b time: 5 us (5']
-        first = '1 pass began and did not end in stderr.log, first `b`'
+        first = '1 pass began and did not end in the log, first `b`'
         for count, expected in ((5, [first]), (4, [first]), (3, [])):
             module, = self.times(self.path('stderr.log', ''.join(head + line + '\n' for line in lines[:count])))['modules']
             self.assertEqual([note.split(':')[0].replace(self.folder + '/', '') for note in module['notes'] if 'did not end' in note], expected, count)

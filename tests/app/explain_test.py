@@ -88,7 +88,7 @@ class Explain(unittest.TestCase):
         text = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nRuntimeError: the carburettor is stuck\n'
         answer = objects(run('explain', '--json', '-', text=text)[1])[0]
         self.assertEqual((answer['read'], answer['read_line'], answer['nearest_kind']), ('RuntimeError: the carburettor is stuck', 3, ''))
-        text = 'F0000 something.cc:3] NVPTX: the version of PTX does not support this target at all\n'
+        text = 'F0000 something.cc:3] NVPTX: the version of PTX is not one that supports the target sm_77\n'
         _, out, err = run('explain', '--json', '-', text=text)
         answer = objects(out)[0]
         self.assertEqual((answer['status'], answer['nearest_kind']), ('nothing_found', 'ptx_target'))
