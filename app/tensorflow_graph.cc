@@ -81,10 +81,10 @@ std::string JsonOf(const std::string& path, const Opened& opened) {
     json.BeginObject().Field("node", node.name).Field("op", node.op);
     json.Field("device", node.device).Field("cluster", node.cluster);
     const auto why = outside.find(node.name);
-    const bool is_told = node.cluster.empty() && why != outside.end();
-    json.Field("reason", is_told ? why->second->reason : "");
-    json.Field("evidence", is_told ? why->second->evidence : "");
-    json.Field("fix", is_told ? why->second->fix : "").EndObject();
+    const bool is_outside = node.cluster.empty() && why != outside.end();
+    json.Field("reason", is_outside ? why->second->reason : "");
+    json.Field("evidence", is_outside ? why->second->evidence : "");
+    json.Field("fix", is_outside ? why->second->fix : "").EndObject();
   }
   json.EndArray().Key("borders").BeginArray();
   for (const dump::ClusterBorder& border : dump::FindBorders(*opened.graph)) {
@@ -123,6 +123,12 @@ int ShowTensorFlowGraph(const std::string& path, const std::string& second,
                         const std::string& format, const Context& context) {
   const auto opened = Open(path, context);
   if (!opened) return Fail(path, opened.error(), context);
+  if (!second.empty() && format != "svg")
+    return Fail(second,
+                InputError(second + ": two graphs are drawn, expected --format svg",
+                           "hloscope show lists the nodes of one graph")
+                    .error(),
+                context);
   if (format == "json") {
     WriteOut(JsonOf(path, *opened));
     return kGood;
