@@ -241,13 +241,13 @@ Pair Sign(Pair z) {
 
 // What w log z is off by is what the angle is off by, so a large one has no bits left; a part that
 // is next to nothing, as of whole powers of negative numbers, neither.
-Judged Power(Pair z, Pair w, bool is_single) {
+Judged Power(Pair z, Pair w) {
   const Pair log = Log(z), product = Product(w, log), usual = Exp(product);
   const Expression terms =
       (w.x * log.x).Abs() + (w.y * log.y).Abs() + (w.x * log.y).Abs() + (w.y * log.x).Abs();
-  const Expression nothing = Size(usual) * (is_single ? 0x1p-12 : 0x1p-20);
+  const Expression nothing = Size(usual) * 0x1p-12;
   const Expression is_turned = (usual.x.Abs() < nothing) | (usual.y.Abs() < nothing);
-  const Expression is_long = !(terms < (is_single ? 600 : 32));
+  const Expression is_long = !(terms < 600);
   const Expression is_lost = is_long | (is_turned & !(product.y == 0));
   const Expression of_zero = Of(Opcode::kPower, z.x.Number(0), w.x);
   const Expression is_real = (z.y == 0) & (w.y == 0);
@@ -377,23 +377,23 @@ constexpr hlo::OpcodeTable<Pair (*)(Pair z, Pair w)> kBinary = {
     {Opcode::kAtan2, Atan2}, {Opcode::kDivide, Quotient}, {Opcode::kMultiply, Product}};
 
 // Those that lose some of what they compute.
-std::optional<Judged> JudgedFunction(Opcode opcode, const std::vector<Pair>& in, bool is_single) {
+std::optional<Judged> JudgedFunction(Opcode opcode, const std::vector<Pair>& in) {
   if (opcode == Opcode::kExpm1) return Expm1(in[0]);
   if (opcode == Opcode::kLogistic) return Logistic(in[0]);
-  if (opcode == Opcode::kPower) return Power(in[0], in[1], is_single);
+  if (opcode == Opcode::kPower) return Power(in[0], in[1]);
   return std::nullopt;
 }
 
 // Parts of infinite, huge or tiny numbers of doubles are not all right here; complex64 is computed
-// in doubles and has room.
-constexpr hlo::OpcodeSet kOpenFarOut = {Opcode::kAtan, Opcode::kAtan2, Opcode::kAtanh};
+// in doubles and has room. A power of c128 has not the digits that its angle takes.
+constexpr hlo::OpcodeSet kNotOfC128 = {Opcode::kAtan, Opcode::kAtan2, Opcode::kAtanh,
+                                       Opcode::kPower};
 
 }  // namespace
 
 Value* InlineComplexFunction(Builder& b, Opcode opcode, std::span<Value* const> operands,
                              ElementType type, Value** is_lost) {
-  if (type == ElementType::kC128 && kOpenFarOut.Has(opcode)) return nullptr;
-  if (type == ElementType::kC128 && opcode == Opcode::kPower && is_lost == nullptr) return nullptr;
+  if (type == ElementType::kC128 && kNotOfC128.Has(opcode)) return nullptr;
   std::vector<Pair> in;
   for (Value* operand : operands) {
     const Parts parts =
@@ -404,7 +404,7 @@ Value* InlineComplexFunction(Builder& b, Opcode opcode, std::span<Value* const> 
     Value* whole = FromParts(b, {z.x.value(), z.y.value()}, ElementType::kC128);
     return Converted(b, whole, ElementType::kC128, type);
   };
-  if (const auto judged = JudgedFunction(opcode, in, type == ElementType::kC64)) {
+  if (const auto judged = JudgedFunction(opcode, in)) {
     if (is_lost != nullptr) *is_lost = judged->is_lost.value();
     return out(judged->value);
   }
