@@ -88,6 +88,24 @@ TEST_F(SourceTest, CostsOfLinesAddUpToTheWhole) {
   EXPECT_NEAR(sum, heat.sum, 1e-9 * heat.sum);
 }
 
+// Nothing selected: the costliest line, not the top of the file and empty columns.
+TEST_F(SourceTest, WithoutSelectionTheCostliestLineIsShown) {
+  Start({Sample("gpt_train_step"), Sample("gpt_train_step/gpt_train_step.xplane.pb.gz")});
+  session().source_folders = {Sample("")};
+  app().dock().SetScreen("graph");
+  session().requests.Show("source");
+  std::shared_ptr<const SourceCosts> costs;
+  ASSERT_TRUE(DrawUntil([&] { return (costs = SourceCostsOf(session())) != nullptr; }));
+  Settle();
+  int32_t costliest = 0;
+  double most = 0;
+  for (const auto& [number, line] : costs->files.front().lines)
+    if (line.value > most) costliest = number, most = line.value;
+  ASSERT_GT(costliest, 100);  // far below what the top of the file shows
+  ExpectSeen("source", "HLO as written in line " + std::to_string(costliest) + ", the costliest");
+  ExpectSeen("source", "select a kernel for its code");
+}
+
 TEST_F(SourceTest, ColumnsFollowOneSelection) {
   Start({});
   session().source_folders = {Sample("")};

@@ -25,7 +25,7 @@ using graph::NodeId;
 using graph::NodeKind;
 
 // Logical pixels; columns as shares of the width.
-constexpr float kRowHeight = 24, kTextSize = 14, kIndent = 16, kValueWidth = 76, kGraphWidth = 52;
+constexpr float kRowHeight = 24, kTextSize = 14, kIndent = 16, kValueWidth = 84, kGraphWidth = 52;
 constexpr float kPeakWidth = 62;
 constexpr float kBecameFrom = 0.42f, kRunsFrom = 0.68f;
 constexpr size_t kMaxMembers = 200;  // operations of a kernel that are looked for
@@ -142,17 +142,15 @@ void ContentsPane::DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, flo
         frame.theme[kLaneColors[k]]);
     x += width;
   }
-  // On the scale of the heat: the hottest kernel in the row.
+  // A sum is not on the scale of the heat; the hottest kernel in it is, beside it.
   const HeatFacts& facts = contents_->amounts();
-  uint32_t ink = frame.theme[Color::kText];
-  if (MeasureInView(frame.context) != HeatMeasure::kOff) {
-    const uint32_t fill = HeatColor(frame.theme, facts.PlaceOf(sums.hottest));
-    ink = InkOn(frame.theme, fill);
-    ImGui::GetWindowDrawList()->AddRectFilled({end - value + 8 * scale, at.y + scale},
-                                              {end - 2 * scale, at.y + height - scale}, fill,
+  if (MeasureInView(frame.context) != HeatMeasure::kOff)
+    ImGui::GetWindowDrawList()->AddRectFilled({end - value + 2 * scale, at.y + 4 * scale},
+                                              {end - value + 12 * scale, at.y + height - 4 * scale},
+                                              HeatColor(frame.theme, facts.PlaceOf(sums.hottest)),
                                               2 * scale);
-  }
-  DrawText(frame, {end - value, at.y}, end - 6 * scale, ink, facts.ToText(total), true);
+  DrawText(frame, {end - value + 14 * scale, at.y}, end - 6 * scale, frame.theme[Color::kText],
+           facts.ToText(total), true);
 }
 
 // The share of a row in what lives at the peak.
@@ -307,7 +305,8 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
   shown_kernel_ = shown_kernel;
   legend_ = contents_ == nullptr ? std::vector<LegendEntry>() : LegendOf(frame.theme, *contents_);
   if (contents_ != nullptr && MeasureInView(frame.context) != HeatMeasure::kOff)
-    std::ranges::copy(HeatLegend(frame.theme, contents_->amounts()), std::back_inserter(legend_));
+    std::ranges::copy(HeatLegend(frame.theme, contents_->amounts(), "hottest kernel of a row, "),
+                      std::back_inserter(legend_));
   if (is_other) {
     open_.assign(data_->graph.tree().size(), false);
     lists_unassigned_ = false;

@@ -80,7 +80,8 @@ std::shared_ptr<const HeatPaint> HeatPaintOf(Context& context, int32_t stage,
   return std::make_shared<HeatPaint>(module, facts, KernelPaint{kernels, source});
 }
 
-std::vector<LegendEntry> HeatLegend(const Theme& theme, const HeatFacts& facts) {
+std::vector<LegendEntry> HeatLegend(const Theme& theme, const HeatFacts& facts,
+                                    std::string_view of) {
   constexpr int kSteps = 4;
   std::vector<LegendEntry> legend;
   for (int k = 0; k <= kSteps; ++k) {
@@ -93,7 +94,8 @@ std::vector<LegendEntry> HeatLegend(const Theme& theme, const HeatFacts& facts) 
     }
     legend.push_back({HeatColor(theme, place), std::move(text)});
   }
-  legend.front().text = fmt::format("{}: {}", HeatRowOf(facts.measure).title, legend.front().text);
+  legend.front().text =
+      fmt::format("{}{}: {}", of, HeatRowOf(facts.measure).title, legend.front().text);
   for (const std::string& note : facts.notes) legend.push_back({theme[Color::kPanel], note});
   return legend;
 }

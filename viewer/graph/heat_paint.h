@@ -41,8 +41,10 @@ std::shared_ptr<const HeatPaint> HeatPaintOf(Context& context, int32_t stage,
                                              const std::shared_ptr<const hlo::Module>& module,
                                              const std::shared_ptr<const HeatFacts>& facts);
 
-// Five steps of the scale with their values, then what the colours say and do not count.
-std::vector<LegendEntry> HeatLegend(const Theme& theme, const HeatFacts& facts);
+// Five steps of the scale with their values, then what the colours say and do not count. `of` says
+// before the measure what is coloured, where that is more than what it stands at.
+std::vector<LegendEntry> HeatLegend(const Theme& theme, const HeatFacts& facts,
+                                    std::string_view of = {});
 
 // "1.25 ms, 13 % of all".
 std::string HeatText(const HeatFacts& facts, double value);

@@ -42,6 +42,7 @@ class SourceView : public View {
     if (costs_->files.empty())
       return Sentence(frame, "no instruction has a source line: the module has no metadata");
     Follow(context);
+    StandOnCostliest();
     DrawHead(frame);
     const ImVec2 room = ImGui::GetContentRegionAvail();
     if (!ImGui::BeginTable("##columns", 4,
@@ -105,6 +106,15 @@ class SourceView : public View {
     reveals_ = true;
   }
 
+  // Without a line of the selection the costliest one is shown, else the first with instructions.
+  void StandOnCostliest() {
+    if (line_ > 0 || File().lines.empty()) return;
+    const auto costliest = std::ranges::max_element(
+        File().lines, {}, [](const auto& line) { return line.second.value; });
+    line_ = costliest->first;
+    reveals_ = true;
+  }
+
   void DrawHead(Frame& frame) {
     DrawHeatMenu(frame, 220 * frame.scale);
     ImGui::SameLine();
@@ -116,8 +126,10 @@ class SourceView : public View {
         if (ImGui::Selectable(
                 fmt::format("{}  {}", SafeText(file.name), costs_->heat->ToText(file.value))
                     .c_str(),
-                k == file_))
+                k == file_)) {
           file_ = k;
+          line_ = 0;
+        }
         ImGui::PopID();
       }
       ImGui::EndCombo();
@@ -240,8 +252,11 @@ class SourceView : public View {
   }
 
   void DrawWritten(Frame& frame) {
-    FittedLabel("HLO as written");
     const SourceCostLine* line = costs_->Find(File().name, line_);
+    FittedLabel(line == nullptr || !highlighted_.empty()
+                    ? std::string("HLO as written")
+                    : fmt::format("HLO as written in line {}{}", line_,
+                                  line->value > 0 ? ", the costliest" : ""));
     if (line == nullptr) return Sentence(frame, "select a line");
     for (const InstructionId id : line->written) DrawRow(frame, *costs_->first, 0, id, 0);
     if (line->written.empty()) Sentence(frame, "none: only kernels have this line");
@@ -272,7 +287,10 @@ class SourceView : public View {
     const Pending<dump::KernelTable>& kernels = context.data.Kernels(module_);
     if (!ShowPending(frame, kernels, "the kernels")) return;
     const int32_t number = kernels->kernels.empty() ? -1 : KernelOfSelection(context, *kernels);
-    if (number < 0) return Sentence(frame, "no code of the selection in this dump");
+    if (number < 0)
+      return Sentence(frame, context.navigation.selection().kind > SelectionKind::kStage
+                                 ? "no code of the selection in this dump"
+                                 : "select a kernel for its code");
     const dump::Kernel& kernel = kernels->kernels[static_cast<size_t>(number)];
     const Pending<MachineCodeText>* sass = MachineCodeOf(context, module_, number);
     if (sass != nullptr && sass->ready() && (*sass)->text != nullptr) {
