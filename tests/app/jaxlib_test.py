@@ -216,6 +216,7 @@ class Jaxlib(FolderTest):
         for python in PYTHONS:
             self.expect(python, module, 'equal', '--repeat', '3')
 
+    @unittest.skipIf(len(PYTHONS) < 2, 'one jaxlib only')
     def test_two_versions_and_two_flags(self):
         module, (python, other) = self.path('types.hlo', TYPES), (PYTHONS[0], PYTHONS[-1])
         reference = ('--reference_platform', 'jaxlib', '--reference_python', other, '--reference_flag', 'xla_cpu_enable_fast_math=true')
