@@ -20,6 +20,8 @@ namespace {
 // A call of oneDNN takes 2 us, in which a kernel computes about so many.
 constexpr double kFewProducts = 1 << 15;
 constexpr int64_t kMaxGaps = 1 << 14;  // in a dimension of a window
+// A padded input of more elements than that, and than so many times the input's, is not made.
+constexpr double kMaxPadded = 1 << 22, kMaxPaddedTimes = 64;
 
 // As convolution normalization leaves it, in up to three dimensions.
 bool IsPlainConvolution(const Module& module, InstructionId id) {
@@ -27,12 +29,12 @@ bool IsPlainConvolution(const Module& module, InstructionId id) {
   const auto is_plain = [](const hlo::WindowDimension& w) {
     // oneDNN takes time and memory for the gaps of a window.
     const bool is_near = w.size <= 1 || w.window_dilation - 1 <= kMaxGaps / (w.size - 1);
-    return w.base_dilation == 1 && !w.window_reversal && w.padding_low >= 0 &&
-           w.padding_high >= 0 && is_near;
+    return !w.window_reversal && is_near;
   };
   return dims.labels != nullptr && dims.labels->input_spatial.size() <= 3 &&
          dims.batch_groups == 1 &&
-         (dims.window == nullptr || std::ranges::all_of(dims.window->dimensions, is_plain));
+         (dims.window == nullptr || std::ranges::all_of(dims.window->dimensions, is_plain)) &&
+         !IsPaddedTooLarge(module, id);
 }
 
 // True for the sizes that XLA declares: a real transform has half of the last dimension and one
@@ -86,6 +88,28 @@ double ProductsOf(const Module& module, InstructionId id) {
     products *= static_cast<double>(left.dimension(static_cast<size_t>(d)));
   }
   return products;
+}
+
+bool NeedsPaddedInput(const hlo::WindowDimension& w) {
+  return w.base_dilation != 1 || w.padding_low < 0 || w.padding_high < 0;
+}
+
+bool IsPaddedTooLarge(const Module& module, InstructionId convolution) {
+  const hlo::ConvDims dims = hlo::ConvDimsOf(module, convolution);
+  const Shape& input = module.shape(module.operands(convolution)[0]);
+  const auto spatial = hlo::WindowDimensions(dims.window, dims.labels->input_spatial.size());
+  const auto before = static_cast<double>(input.ElementCount().value_or(0));
+  double after = before;
+  for (size_t s = 0; s < spatial.size(); ++s) {
+    const hlo::WindowDimension& w = spatial[s];
+    const auto size =
+        static_cast<double>(input.dimension(static_cast<size_t>(dims.labels->input_spatial[s])));
+    if (!NeedsPaddedInput(w) || size == 0) continue;
+    after *= ((size - 1) * static_cast<double>(w.base_dilation) + 1 +
+              static_cast<double>(w.padding_low) + static_cast<double>(w.padding_high)) /
+             size;
+  }
+  return after > kMaxPadded && after > before * kMaxPaddedTimes;
 }
 
 bool IsSmallDot(const Module& module, InstructionId id) {

@@ -12,6 +12,12 @@ namespace hloscope::compile {
 // Whether this processor can is asked when the call is made.
 bool IsLibraryCall(const hlo::Module& module, hlo::InstructionId id);
 
+// Whether a library takes the input along that dimension of a window only with its holes as zeros,
+// or without what padding cuts off.
+bool NeedsPaddedInput(const hlo::WindowDimension& window);
+// Whether that input would be too large to be made: a kernel of ours steps over the holes.
+bool IsPaddedTooLarge(const hlo::Module& module, hlo::InstructionId convolution);
+
 // Operands of one type that oneDNN multiplies, and a result that it sums up to.
 bool HasLibraryTypes(const hlo::Module& module, hlo::InstructionId id);
 

@@ -140,6 +140,12 @@ std::vector<WindowDimension> WindowDimensions(const Window* window, size_t rank)
   return dimensions;
 }
 
+bool HasGaps(const WindowDimension& window, int64_t input, int64_t taps, int64_t places) {
+  const int64_t last =
+      (places - 1) * window.stride + (taps - 1) * window.window_dilation - window.padding_low;
+  return window.padding_low > 0 || window.base_dilation > 1 || last >= input;
+}
+
 std::vector<Attribute> MakeDotDims(ModuleBuilder& builder, const DotDims& dims) {
   std::vector<Attribute> made;
   MakeLists(builder, kLhsLists, dims.lhs, made);

@@ -82,6 +82,9 @@ inline const Window* FindWindow(const Module& module, InstructionId id) {
 }
 /// The first `rank` dimensions of a window; those that it does not have are trivial.
 std::vector<WindowDimension> WindowDimensions(const Window* window, size_t rank);
+/// Whether some of `taps` elements of a window, at `places` places along an input of that size, lie
+/// outside of it or between its elements. A convolution has no product there.
+bool HasGaps(const WindowDimension& window, int64_t input, int64_t taps, int64_t places);
 
 /// The attributes that say these dimension numbers, which must not point into the builder's module.
 std::vector<Attribute> MakeDotDims(ModuleBuilder& builder, const DotDims& dims);

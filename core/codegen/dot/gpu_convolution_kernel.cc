@@ -118,14 +118,9 @@ class GpuConvolution {
     return {taps, feature};
   }
 
-  // Whether places along a dimension of the window may lie outside the input, or between its
-  // elements.
   bool HasGaps(size_t s) const {
-    const hlo::WindowDimension& w = window_[s];
-    const int64_t last = (out_[At(dims_.output_spatial[s])] - 1) * w.stride +
-                         (weights_[At(dims_.kernel_spatial[s])] - 1) * w.window_dilation -
-                         w.padding_low;
-    return w.padding_low > 0 || w.base_dilation > 1 || last >= input_[At(dims_.input_spatial[s])];
+    return hlo::HasGaps(window_[s], input_[At(dims_.input_spatial[s])],
+                        weights_[At(dims_.kernel_spatial[s])], out_[At(dims_.output_spatial[s])]);
   }
 
   TiledProducts::Place WeightAt(Value* turn, Value* column, Value* k) {

@@ -195,8 +195,7 @@ class ConvolutionKernel {
     const auto d = At(dims_.output_spatial[s]);
     const int64_t size = input_[At(dims_.input_spatial[s])];
     const int64_t extent = (size - 1) * w.base_dilation + 1;
-    const int64_t last = (out_[d] - 1) * w.stride + (taps - 1) * w.window_dilation - w.padding_low;
-    const bool is_checked = w.padding_low > 0 || last >= extent || w.base_dilation > 1;
+    const bool is_checked = hlo::HasGaps(w, size, taps, out_[d]);
     if (w.window_reversal) tap = b.CreateSub(Int(taps - 1), tap);
     const LaneNumber reach = math_->AddConstant(
         math_->FromScalar(b.CreateMul(tap, Int(w.window_dilation))), -w.padding_low);

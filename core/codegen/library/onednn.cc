@@ -46,6 +46,14 @@ ElementTypes ElementTypesOf(const hlo::Module& module, hlo::InstructionId id) {
   return out;
 }
 
+dnnl::memory::desc FormOf(const ArrayForm& array) {
+  return {array.sizes, OneDnnType(array.type), array.strides};
+}
+
+dnnl::memory::desc AnyFormOf(const ArrayForm& array) {
+  return {array.sizes, OneDnnType(array.type), dnnl::memory::format_tag::any};
+}
+
 Status MakeWithOneDnn(const std::function<void()>& make) {
   try {
     make();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/codegen/library/convolution_form.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::codegen {
@@ -23,6 +24,10 @@ struct ElementTypes {
   std::array<int64_t, 3> bytes;
 };
 ElementTypes ElementTypesOf(const hlo::Module& module, hlo::InstructionId id);
+
+// An array of f32 or bf16 as it lies, and in the order that oneDNN likes best.
+dnnl::memory::desc FormOf(const ArrayForm& array);
+dnnl::memory::desc AnyFormOf(const ArrayForm& array);
 
 // Calls `make`; what oneDNN throws becomes an unsupported error: it has no code for that here.
 Status MakeWithOneDnn(const std::function<void()>& make);

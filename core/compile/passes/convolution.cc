@@ -1,10 +1,12 @@
-// Convolution normalization: what libraries do not take is written with phases or a pad, a reverse,
-// groups of features instead of groups of the batch, and f32 instead of narrower floats, of
-// integers whose sums it holds, and of bf16 where oneDNN would read past a window.
+// Convolution normalization: what libraries do not take is written with phases, a reverse, groups
+// of features instead of groups of the batch, and f32 instead of narrower floats, of integers whose
+// sums it holds, and of bf16 where oneDNN would read past a window. Holes are never written as
+// zeros: where a weight is infinite those would not be left out.
 #include <algorithm>
 
 #include "core/compile/dot_form.h"
 #include "core/compile/kernel_rules.h"
+#include "core/compile/library_rules.h"
 #include "core/compile/passes/convolution_phases.h"
 #include "core/compile/passes/edit.h"
 #include "core/hlo/dimension_numbers.h"
@@ -24,10 +26,6 @@ namespace {
 
 constexpr ElementType kAccumulator = ElementType::kF32;
 constexpr int64_t kManyFeatures = 16;
-// A padded input of more elements than that, and than so many times the input's, is not made: the
-// kernel of ours steps over the holes.
-constexpr int64_t kManyElements = int64_t{1} << 22;
-constexpr int64_t kManyTimes = 64;
 
 // One convolution on its way to its plain form.
 class Convolution {
@@ -45,7 +43,8 @@ class Convolution {
   }
 
   void Normalize() {
-    if (GrowsTooLarge() || (hlo::IsInteger(edit_.shape(id_).element_type()) && !is_exact_)) return;
+    const bool is_integer = hlo::IsInteger(edit_.shape(id_).element_type());
+    if (IsPaddedTooLarge(edit_.original(), id_) || (is_integer && !is_exact_)) return;
     const Shape result = edit_.shape(id_);
     const ElementType type = IsWidened(result) ? kAccumulator : result.element_type();
     WidenOperands();
@@ -56,7 +55,6 @@ class Convolution {
           InPhases(edit_, {id_, left_, right_, dims_, window_, plain, feature_groups_});
       if (joined.valid()) return ReplaceBy(joined, result);
     }
-    PadInput();
     GroupFeatures();
     if (!is_changed_) return;
     hlo::ModuleBuilder& builder = edit_.rewriter().builder();
@@ -101,50 +99,6 @@ class Convolution {
                            Shape::Array(kAccumulator, SizesOf(edit_.shape(*operand))), {*operand});
       is_changed_ = true;
     }
-  }
-
-  static bool NeedsPad(const WindowDimension& w) {
-    return w.base_dilation != 1 || w.padding_low < 0 || w.padding_high < 0;
-  }
-
-  bool GrowsTooLarge() const {
-    const std::vector<int64_t> sizes = SizesOf(edit_.shape(left_));
-    double before = 1, after = 1;
-    for (const int64_t size : sizes) before *= static_cast<double>(size);
-    after = before;
-    for (size_t s = 0; s < window_.dimensions.size(); ++s) {
-      const WindowDimension& w = window_.dimensions[s];
-      const auto size = static_cast<double>(sizes[static_cast<size_t>(dims_.input_spatial[s])]);
-      if (!NeedsPad(w) || size == 0) continue;
-      after *= ((size - 1) * static_cast<double>(w.base_dilation) + 1 +
-                static_cast<double>(w.padding_low) + static_cast<double>(w.padding_high)) /
-               size;
-    }
-    return after > kManyElements && after > before * kManyTimes;
-  }
-
-  // Input dilation and padding that cuts off become a pad.
-  void PadInput() {
-    if (std::ranges::none_of(window_.dimensions, NeedsPad)) return;
-    std::vector<int64_t> sizes = SizesOf(edit_.shape(left_)), padding(sizes.size() * 3);
-    for (size_t s = 0; s < window_.dimensions.size(); ++s) {
-      WindowDimension& w = window_.dimensions[s];
-      if (!NeedsPad(w)) continue;
-      const auto d = static_cast<size_t>(dims_.input_spatial[s]);
-      padding[d * 3] = w.padding_low;
-      padding[d * 3 + 1] = w.padding_high;
-      padding[d * 3 + 2] = w.base_dilation - 1;
-      sizes[d] = std::max<int64_t>(0, (sizes[d] - 1) * w.base_dilation + 1) + w.padding_low +
-                 w.padding_high;
-      w.padding_low = w.padding_high = 0;
-      w.base_dilation = 1;
-    }
-    const ElementType type = edit_.shape(left_).element_type();
-    const InstructionId zero = edit_.AddScalar(
-        id_, type, std::vector<std::byte>(static_cast<size_t>(hlo::BitWidth(type) / 8)));
-    left_ = edit_.Add(id_, "pad", Opcode::kPad, Shape::Array(type, sizes), {left_, zero},
-                      {edit_.rewriter().builder().MakeInts(AttributeKey::kPadding, padding)});
-    is_changed_ = true;
   }
 
   void ReverseKernel() {
