@@ -352,6 +352,45 @@ TEST(GpuSim, ComplexNumbersNearTheEndsOfTheirRangeAreAsMeant) {
   }
 }
 
+// Each product may leave the range of f64 at either end, or both and their difference not.
+TEST(GpuSim, ProductsOfDoubleComplexNumbersAreAsMeantAtBothEndsOfTheRange) {
+  constexpr double kMax = std::numeric_limits<double>::max();
+  constexpr double kMin = std::numeric_limits<double>::denorm_min();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double parts[] = {0,       -0.0,     1,         -0.7,       kMax,        -kMax / 3,
+                          1.3e154, -2e154,   1e200,     3e-160,     -1e-165,     7e-300,
+                          -kMin,   5 * kMin, kInfinity, -kInfinity, std::nan("")};
+  using Z = std::complex<double>;
+  std::vector<Z> numbers, left, right;
+  for (const double x : parts) {
+    for (const double y : parts) numbers.emplace_back(x, y);
+  }
+  for (const Z z : numbers) {
+    left.insert(left.end(), numbers.size(), z);
+    right.insert(right.end(), numbers.begin(), numbers.end());
+  }
+  const auto count = static_cast<int64_t>(left.size());
+  const auto shape = hlo::Shape::Array(hlo::ElementType::kC128, {count});
+  const std::vector<Literal> inputs = {Literal::Of<Z>(shape, left), Literal::Of<Z>(shape, right)};
+  const std::string text = fmt::format(
+      "HloModule m\nENTRY e {{\n  a = c128[{0}] parameter(0)\n  b = c128[{0}] parameter(1)\n"
+      "  ROOT r = c128[{0}] multiply(a, b)\n}}\n",
+      count);
+  const Ran gpu = RunOn("gpu-sim", text, inputs), meant = RunOn("interpreter", text, inputs);
+  ASSERT_EQ(gpu.results.size(), 1u);
+  const auto is = gpu.results[0].data<double>(), wanted = meant.results[0].data<double>();
+  int64_t different = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const bool is_same = is[i] == wanted[i] || (std::isnan(is[i]) && std::isnan(wanted[i]));
+    const double bound = std::max(4e-16 * std::abs(wanted[i]), kMin);
+    if (is_same || std::abs(is[i] - wanted[i]) <= bound) continue;
+    ++different;
+    EXPECT_LT(different, 10) << left[i / 2] << " by " << right[i / 2] << ": part " << i % 2 << ": "
+                             << is[i] << ", not " << wanted[i];
+  }
+  EXPECT_EQ(different, 0) << "of " << wanted.size();
+}
+
 // Where a part is infinite, zero or NaN both say the same of each part.
 TEST(GpuSim, ComplexNumbersWithoutAValueAreAsMeant) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

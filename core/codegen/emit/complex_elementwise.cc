@@ -32,23 +32,56 @@ Value* Product(Builder& b, Value* x, Value* y) {
 
 llvm::Constant* InfinityLike(Value* x) { return llvm::ConstantFP::getInfinity(x->getType()); }
 
-// c128: a·b - c·d with the rounding of the second product taken back (Kahan; Jeannerod, Louvet and
-// Muller 2013: within 1.5 ulp).
+// a·c - d·e of f64 with the rounding of the second product taken back (Kahan; Jeannerod, Louvet and
+// Muller 2013: within 1.5 ulp), where no product leaves the range of f64.
+Value* DifferenceInRange(Builder& b, Value* a, Value* c, Value* d, Value* e) {
+  Value* product = b.CreateFMul(d, e);
+  Value* negated = b.CreateFNeg(product);
+  Value* rest = Call(b, llvm::Intrinsic::fma, {a, c, negated});
+  Value* lost = Call(b, llvm::Intrinsic::fma, {d, e, negated});
+  Value* close = b.CreateFSub(rest, lost);  // a zero keeps its sign
+  if (!WritesForGpu(b)) return close;
+  // Of an infinite product nothing was lost.
+  Value* is_lost = b.CreateFCmpOLT(Call(b, llvm::Intrinsic::fabs, {lost}), InfinityLike(lost));
+  return b.CreateSelect(is_lost, close, rest);
+}
+
+// On a GPU of all numbers: where a product leaves the range of f64, one factor of each is moved by
+// a power of two, and the result back. Then both are as large, or the smaller one does not count.
+Value* Difference(Builder& b, Value* a, Value* c, Value* d, Value* e) {
+  if (!WritesForGpu(b)) return DifferenceInRange(b, a, c, d, e);
+  const auto number = [&](double x) { return NumberLike(a, x); };
+  const auto size = [&](Value* x) { return Call(b, llvm::Intrinsic::fabs, {x}); };
+  Value *first = size(b.CreateFMul(a, c)), *second = size(b.CreateFMul(d, e));
+  const auto are_below = [&](double limit) {
+    return b.CreateAnd(b.CreateFCmpOLT(first, number(limit)),
+                       b.CreateFCmpOLT(second, number(limit)));
+  };
+  Value* is_small = are_below(0x1p-900);
+  Value* is_usual = b.CreateAnd(b.CreateNot(is_small), are_below(0x1p1000));
+  // Twice: 2^1030 is no number of f64.
+  const auto power = [&](double small, double large) {
+    Value* odd = b.CreateSelect(is_small, number(small), number(large));
+    return b.CreateSelect(is_usual, number(1), odd);
+  };
+  const auto times = [&](Value* x, Value* by) { return b.CreateFMul(b.CreateFMul(x, by), by); };
+  Value* to = power(0x1p515, 0x1p-515);
+  // The smaller factor is raised or the larger one lowered, so that neither becomes 0 or infinite.
+  const auto move = [&](Value*& x, Value*& y) {
+    Value* is_first = b.CreateXor(b.CreateFCmpOLT(size(x), size(y)), b.CreateNot(is_small));
+    x = times(x, b.CreateSelect(is_first, to, number(1)));
+    y = times(y, b.CreateSelect(is_first, number(1), to));
+  };
+  move(a, c);
+  move(d, e);
+  return times(DifferenceInRange(b, a, c, d, e), power(0x1p-515, 0x1p515));
+}
+
+// c128.
 Value* CompensatedProduct(Builder& b, Value* x, Value* y) {
   const Parts p = PartsOf(b, x, ElementType::kC128), q = PartsOf(b, y, ElementType::kC128);
-  const auto difference = [&](Value* a, Value* c, Value* d, Value* e) {
-    Value* product = b.CreateFMul(d, e);
-    Value* negated = b.CreateFNeg(product);
-    Value* rest = Call(b, llvm::Intrinsic::fma, {a, c, negated});
-    Value* lost = Call(b, llvm::Intrinsic::fma, {d, e, negated});
-    Value* close = b.CreateFSub(rest, lost);  // a zero keeps its sign
-    if (!WritesForGpu(b)) return close;
-    // Of an infinite product nothing was lost.
-    Value* is_lost = b.CreateFCmpOLT(Call(b, llvm::Intrinsic::fabs, {lost}), InfinityLike(lost));
-    return b.CreateSelect(is_lost, close, rest);
-  };
-  Value* real = difference(p.real, q.real, p.imag, q.imag);
-  Value* imag = difference(p.real, q.imag, b.CreateFNeg(p.imag), q.real);
+  Value* real = Difference(b, p.real, q.real, p.imag, q.imag);
+  Value* imag = Difference(b, p.real, q.imag, b.CreateFNeg(p.imag), q.real);
   return FromParts(b, {real, imag}, ElementType::kC128);
 }
 
