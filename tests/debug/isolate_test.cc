@@ -134,6 +134,81 @@ TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
   EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
 }
 
+// f64 a millionth off: less than a rounding to f32 makes, and more than f64 may differ by.
+class Roughly : public replay::Platform {
+ public:
+  std::string_view name() const override { return "rough"; }
+  Result<std::unique_ptr<replay::Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                                   const replay::RunOptions& options) override {
+    HLOSCOPE_ASSIGN_OR_RETURN(auto right, right_->Load(std::move(module), options));
+    return std::make_unique<RoughExecutable>(std::move(right));
+  }
+
+ private:
+  class RoughExecutable : public replay::Executable {
+   public:
+    explicit RoughExecutable(std::unique_ptr<replay::Executable> right)
+        : right_(std::move(right)) {}
+    Result<replay::RunResult> Run(std::span<const std::vector<Literal>> inputs,
+                                  const replay::RunOptions& options,
+                                  replay::RunStream& stream) override {
+      Off off(stream);
+      return right_->Run(inputs, options, off);
+    }
+
+   private:
+    class Off : public replay::RunStream {
+     public:
+      explicit Off(replay::RunStream& to) : to_(to) {}
+      void Take(replay::RunEvent event) override {
+        if (auto* result = std::get_if<replay::LeafResult>(&event)) {
+          const auto data = result->value->data<double>();
+          std::vector<double> changed(data.begin(), data.end());
+          for (double& x : changed) x *= 1 + 1e-6;
+          result->value = Literal::Of<double>(result->value->shape(), changed);
+        }
+        to_.Take(std::move(event));
+      }
+
+     private:
+      replay::RunStream& to_;
+    };
+    std::unique_ptr<replay::Executable> right_;
+  };
+  std::unique_ptr<replay::Platform> right_ = *replay::MakePlatform("interpreter");
+};
+
+// What is rounded to f32 within a fusion or a call makes its result no more exact than that.
+TEST(Isolate, WhatRoundsToSingleWithinIsComparedAsSuch) {
+  const auto right = *replay::MakePlatform("interpreter");
+  Roughly rough;
+  IsolateRequest request;
+  request.platform = &rough;
+  request.reference = right.get();
+  for (const bool rounds : {true, false}) {
+    const std::string type = rounds ? "f32" : "f64";
+    for (const std::string call :
+         {"fusion(x), kind=kLoop, calls=inside", "call(x), to_apply=inside"}) {
+      const auto parsed = hlo::ParseText(
+          "HloModule m\ninside {\n  p = f64[8] parameter(0)\n  n = " + type +
+          "[8] convert(p)\n  t = " + type +
+          "[8] tanh(n)\n  ROOT w = f64[8] convert(t)\n}\nENTRY e {\n  x = f64[8] parameter(0)\n"
+          "  ROOT r = f64[8] " +
+          call + "\n}\n");
+      ASSERT_TRUE(parsed.ok());
+      const auto made = replay::MakeInputs(*parsed.module, {});
+      ASSERT_TRUE(made.has_value());
+      int compared = 0;
+      const auto note = [&](const InstructionReport& report) {
+        compared += report.compared;
+        EXPECT_EQ(report.differs(), !rounds) << call;
+      };
+      ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, note).has_value());
+      EXPECT_EQ(compared, 1);
+    }
+  }
+}
+
 // Each element that is taken out of a tuple counted the leaves of those before it. Allocations
 // count as well.
 TEST(Isolate, WorkGrowsAsTheElementsOfATuple) {

@@ -50,13 +50,18 @@ Leaves AllMissing(size_t count, const Error& error) {
   return Leaves(count, std::unexpected(error));
 }
 
+template <typename Elements>
+Elements Part(const Elements& of, size_t first, size_t count) {
+  const auto begin = of.begin() + static_cast<ptrdiff_t>(first);
+  return Elements(begin, begin + static_cast<ptrdiff_t>(count));
+}
+
 }  // namespace
 
 class Isolation::Runner {
  public:
   Runner(const Module& module, IsolateRequest request)
       : module_(module),
-        single_(module),
         request_(std::move(request)),
         first_(module.entry().first_instruction),
         count_(module.entry().instruction_count),
@@ -119,7 +124,14 @@ class Isolation::Runner {
  private:
   struct Job {
     Piece piece;
-    Leaves actual;
+    Leaves actual = {};
+    std::vector<bool> are_single = {};  // by leaf: of f64, and rounded to f32 or less within
+    double run_us = 0;
+  };
+  // What all pieces together gave.
+  struct Joint {
+    Leaves leaves;
+    std::vector<bool> are_single;
     double run_us = 0;
   };
 
@@ -212,8 +224,8 @@ class Isolation::Runner {
   }
 
   // All pieces as one module on a platform; the error of that module, whatever it is.
-  Result<Leaves> RunJoined(replay::Platform& platform, const replay::RunOptions& options,
-                           std::span<const Piece> pieces, double& run_us) const {
+  Result<Joint> RunJoined(replay::Platform& platform, const replay::RunOptions& options,
+                          std::span<const Piece> pieces) const {
     std::vector<Literal> inputs;
     for (const Piece& piece : pieces) HLOSCOPE_TRY(AddInputs(piece, inputs));
     const JoinedPieces joined = JoinPieces(module_, pieces, PieceDevices::kIfNeeded);
@@ -221,13 +233,18 @@ class Isolation::Runner {
     Collector collector;
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
                               executable->Run({&inputs, 1}, options, collector));
-    run_us = run.run_us;
     size_t expected = 0;
     for (const Piece& piece : pieces) {
       for (InstructionId id : piece.results) expected += module_.shape(id).LeafCount();
     }
     collector.leaves.resize(expected, InternalError("a result is missing"));
-    return std::move(collector.leaves);
+    // The pieces' parameters are exact, as both sides get the same.
+    const hlo::SinglePrecision single(*joined.module);
+    std::vector<bool> are_single;
+    for (size_t leaf = 0; leaf < expected; ++leaf) {
+      are_single.push_back(single.Of(joined.module->entry().root, leaf));
+    }
+    return Joint{std::move(collector.leaves), std::move(are_single), run.run_us};
   }
 
   // The values of a window, connected, from the side that says what is right; where that fails as a
@@ -246,22 +263,18 @@ class Isolation::Runner {
     const Piece piece = CutRange(module_, InstructionId(first_ + begin),
                                  InstructionId(first_ + end), results, own_);
     const bool referred = request_.reference != nullptr;
-    double run_us = 0;
-    Result<Leaves> leaves = RunJoined(referred ? *request_.reference : *request_.platform,
-                                      referred ? request_.reference_options : request_.options,
-                                      std::span(&piece, 1), run_us);
-    if (!leaves.has_value() && EndsTheRun(leaves.error())) return std::unexpected(leaves.error());
-    if (!leaves.has_value() && end - begin > 1) {
+    const Result<Joint> ran =
+        RunJoined(referred ? *request_.reference : *request_.platform,
+                  referred ? request_.reference_options : request_.options, std::span(&piece, 1));
+    if (!ran.has_value() && EndsTheRun(ran.error())) return std::unexpected(ran.error());
+    if (!ran.has_value() && end - begin > 1) {
       HLOSCOPE_TRY(Evaluate(begin, begin + (end - begin) / 2));
       return Evaluate(begin + (end - begin) / 2, end);
     }
     size_t next = 0;
     for (InstructionId id : results) {
       const size_t own = module_.shape(id).LeafCount();
-      ValueOf(id) = leaves.has_value()
-                        ? Leaves(leaves->begin() + static_cast<ptrdiff_t>(next),
-                                 leaves->begin() + static_cast<ptrdiff_t>(next + own))
-                        : AllMissing(own, leaves.error());
+      ValueOf(id) = ran.has_value() ? Part(ran->leaves, next, own) : AllMissing(own, ran.error());
       next += own;
     }
     for (uint32_t i = begin; i < end; ++i) HandOn(InstructionId(first_ + i));
@@ -273,20 +286,18 @@ class Isolation::Runner {
     if (jobs.empty()) return {};
     std::vector<Piece> pieces;
     for (const Job& job : jobs) pieces.push_back(job.piece);
-    double run_us = 0;
-    Result<Leaves> leaves = RunJoined(*request_.platform, request_.options, pieces, run_us);
-    if (!leaves.has_value() && EndsTheRun(leaves.error())) return std::unexpected(leaves.error());
-    if (!leaves.has_value() && jobs.size() > 1) {
+    const Result<Joint> ran = RunJoined(*request_.platform, request_.options, pieces);
+    if (!ran.has_value() && EndsTheRun(ran.error())) return std::unexpected(ran.error());
+    if (!ran.has_value() && jobs.size() > 1) {
       HLOSCOPE_TRY(RunJobs(jobs.first(jobs.size() / 2)));
       return RunJobs(jobs.subspan(jobs.size() / 2));
     }
     size_t next = 0;
     for (Job& job : jobs) {
       const size_t own = module_.shape(job.piece.results[0]).LeafCount();
-      job.run_us = run_us;
-      job.actual = leaves.has_value() ? Leaves(leaves->begin() + static_cast<ptrdiff_t>(next),
-                                               leaves->begin() + static_cast<ptrdiff_t>(next + own))
-                                      : AllMissing(own, leaves.error());
+      job.run_us = ran.has_value() ? ran->run_us : 0;
+      job.actual = ran.has_value() ? Part(ran->leaves, next, own) : AllMissing(own, ran.error());
+      job.are_single = ran.has_value() ? Part(ran->are_single, next, own) : std::vector<bool>(own);
       next += own;
     }
     return {};
@@ -299,7 +310,7 @@ class Isolation::Runner {
     std::vector<std::optional<Error>> refused(end - begin);
     for (uint32_t i = begin; i < end; ++i) {
       if (!Computes(i)) continue;
-      Job job{CutPiece(module_, InstructionId(first_ + i), 0, own_), {}, 0};
+      Job job{CutPiece(module_, InstructionId(first_ + i), 0, own_)};
       std::vector<Literal> untold;
       const Status inputs = AddInputs(job.piece, untold);
       if (!inputs.has_value()) refused[i - begin] = inputs.error();
@@ -328,15 +339,14 @@ class Isolation::Runner {
     Compare(job, ValueOf(id), report);
     if (!report.differs()) return {};
     HLOSCOPE_TRY(RunJobs({&job, 1}));
-    double untold = 0;
-    const Result<Leaves> expected = RunJoined(*request_.reference, request_.reference_options,
-                                              std::span(&job.piece, 1), untold);
+    const Result<Joint> expected =
+        RunJoined(*request_.reference, request_.reference_options, std::span(&job.piece, 1));
     if (!expected.has_value() && EndsTheRun(expected.error())) {
       return std::unexpected(expected.error());
     }
     report.outputs.clear();
     report.compared = false;
-    Compare(job, expected.has_value() ? *expected : ValueOf(id), report);
+    Compare(job, expected.has_value() ? expected->leaves : ValueOf(id), report);
     return {};
   }
 
@@ -355,23 +365,12 @@ class Isolation::Runner {
     }
     const auto shapes = module_.shape(job.piece.results[0]).Leaves();
     for (size_t i = 0; i < std::min({job.actual.size(), expected.size(), shapes.size()}); ++i) {
-      const bool is_single = single_.Of(job.piece.results[0], i) && RoundsInside(job.piece);
       LeafComparison leaf =
           CompareArrays(*job.actual[i], *expected[i],
-                        is_single ? BoundsOfSingle(request_.bounds) : request_.bounds);
+                        job.are_single[i] ? BoundsOfSingle(request_.bounds) : request_.bounds);
       leaf.index = shapes[i].first;
       report.outputs.push_back(std::move(leaf));
     }
-  }
-
-  // Its operands are the same on both sides: only what is rounded to f32 or less within it counts.
-  bool RoundsInside(const Piece& piece) const {
-    return std::ranges::any_of(piece.taken, [&](InstructionId id) {
-      const hlo::Shape& shape = module_.shape(id);
-      if (!shape.IsArray() || module_[id].opcode == Opcode::kParameter) return false;
-      const hlo::ElementType type = hlo::RealPart(shape.element_type());
-      return hlo::IsFloat(type) && type != hlo::ElementType::kF64;
-    });
   }
 
   // What runs in a piece with its result; only_own: of manual regions alone.
@@ -453,7 +452,7 @@ class Isolation::Runner {
     const InstructionId id = hlo::FindInstruction(module_, found.instruction);
     for (int64_t less = depth / 2 + 1; less < depth; ++less) {
       std::vector<Job> jobs;
-      jobs.push_back({CutPiece(module_, id, less, own_), {}, 0});
+      jobs.push_back({.piece = CutPiece(module_, id, less, own_)});
       std::vector<Literal> untold;
       if (!AddInputs(jobs[0].piece, untold).has_value()) continue;
       HLOSCOPE_ASSIGN_OR_RETURN(auto smaller, FirstDifferent(jobs));
@@ -478,7 +477,7 @@ class Isolation::Runner {
       if (left_to_grow_ == 0) break;
       if (i == count_ || !Computes(i)) continue;
       const InstructionId id(first_ + i);
-      Job job{CutPiece(module_, id, depth, own_), {}, 0};
+      Job job{CutPiece(module_, id, depth, own_)};
       if (job.piece.taken.size() == CutPiece(module_, id, depth / 2, own_).taken.size()) continue;
       std::vector<Literal> untold;
       if (!AddInputs(job.piece, untold).has_value()) continue;
@@ -505,7 +504,6 @@ class Isolation::Runner {
   }
 
   const Module& module_;
-  const hlo::SinglePrecision single_;
   IsolateRequest request_;
   uint32_t first_, count_;
   std::vector<bool> own_;           // by instruction: inside a manual region
