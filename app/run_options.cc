@@ -434,7 +434,7 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
            option == "--use_large_float_range" || option == "--edge-values" ||
            option == "--denormals";
   });
-  HLOSCOPE_TRY(debug::TakeKnownInputs(file, says_how, run.request, limits));
+  HLOSCOPE_TRY(debug::TakeKnownInputs(file, *run.module, says_how, run.request, limits));
   if (!run.loaded.proto.arguments.empty())
     run.request.inputs.arguments = run.loaded.proto.arguments.front();
   run.request.compare.recorded = run.loaded.proto.result;

@@ -143,7 +143,8 @@ class ExtractCommand : public Command {
     request_.inputs.seed = static_cast<uint64_t>(seed_);
     if (fill_elided_) request_.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request_.limits = context.limits;
-    HLOSCOPE_TRY(debug::TakeKnownInputs(module_, seed_ != 0, request_, context.limits));
+    HLOSCOPE_TRY(
+        debug::TakeKnownInputs(module_, *loaded.module, seed_ != 0, request_, context.limits));
     std::ranges::copy(request_.notes, std::back_inserter(completed.notes));
     request_.execution.workers =
         StartWorkers(std::array<std::string, 1>{request_.test.name}, context.limits);
@@ -222,7 +223,7 @@ class ExtractCommand : public Command {
     request.inputs.seed = static_cast<uint64_t>(seed_);
     if (fill_elided_) request.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request.limits = limits;
-    HLOSCOPE_TRY(debug::TakeKnownInputs(module_, seed_ != 0, request, limits));
+    HLOSCOPE_TRY(debug::TakeKnownInputs(module_, *loaded.module, seed_ != 0, request, limits));
     std::ranges::copy(request.notes, std::back_inserter(notes));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto bundled, debug::KernelsOfBundle(module_, limits));
     request.load.module_file = bundled ? bundled->module_file : module_;

@@ -10,7 +10,6 @@
 #include "core/debug/bundle/untrusted_request.h"
 #include "core/debug/run/recorded_arguments.h"
 #include "core/dump/bundle_file.h"
-#include "core/dump/load.h"
 
 namespace hloscope::debug {
 
@@ -18,14 +17,10 @@ using dump::BundlePart;
 
 namespace {
 
-// Another stage of the same compilation may have other parameters, as after partitioning. What is
-// no HLO (StableHLO) is not looked into.
-bool Fit(const std::string& inputs, const std::string& file, const Limits& limits) {
-  const auto loaded = dump::LoadSoundModule(file, limits);
-  if (!loaded) return true;
+// Another stage of the same compilation may have other parameters, as after partitioning.
+bool Fit(const std::string& inputs, const hlo::Module& module, const Limits& limits) {
   const auto dimensions = InputDimensions(std::vector{inputs}, limits);
   if (!dimensions) return true;  // who reads them says why
-  const hlo::Module& module = *loaded->module;
   const auto parameters = module.Parameters(module.entry_id());
   for (size_t p = 0; p < std::min(parameters.size(), dimensions->size()); ++p) {
     if (!parameters[p].valid() || !(*dimensions)[p]) continue;
@@ -35,11 +30,12 @@ bool Fit(const std::string& inputs, const std::string& file, const Limits& limit
   return true;
 }
 
-void TakeSavedInputs(const std::string& file, RunSpec& request, const Limits& limits) {
+void TakeSavedInputs(const std::string& file, const hlo::Module& module, RunSpec& request,
+                     const Limits& limits) {
   if (!request.inputs.files.empty() || !request.inputs.literals_file.empty()) return;
   std::string saved = SavedInputsOf(file);
   if (saved.empty()) return;
-  if (!Fit(saved, file, limits)) {
+  if (!Fit(saved, module, limits)) {
     request.notes.push_back("the inputs that `record --inputs` saved do not fit this stage: " +
                             saved);
     return;
@@ -50,11 +46,11 @@ void TakeSavedInputs(const std::string& file, RunSpec& request, const Limits& li
 
 }  // namespace
 
-Status TakeKnownInputs(const std::string& file, bool says_how, RunSpec& request,
-                       const Limits& limits) {
+Status TakeKnownInputs(const std::string& file, const hlo::Module& module, bool says_how,
+                       RunSpec& request, const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::OpenIfBundle(file, limits));
   if (!bundle) {
-    if (!says_how) TakeSavedInputs(file, request, limits);
+    if (!says_how) TakeSavedInputs(file, module, request, limits);
     return {};
   }
   InputSpec& inputs = request.inputs;
