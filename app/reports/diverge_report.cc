@@ -59,9 +59,11 @@ std::string PassesText(const DivergeVerdict& verdict) {
   std::string out;
   for (const PassBlame& blame : verdict.passes) {
     if (blame.file_after.empty()) continue;  // it failed, as the sentence says
-    out += FormatText("  {}{}: {}\n    from {}\n    to   {}\n", blame.pass,
-                      blame.restores ? " (hides it again)" : "", ErrorPhrase(blame.worst),
-                      blame.file_before, blame.file_after);
+    out +=
+        FormatText("  {}{}: {}\n    from {}\n    to   {}\n", blame.pass,
+                   blame.restores ? " (hides it again)" : "",
+                   blame.within_bounds ? OtherValuesPhrase(blame.worst) : ErrorPhrase(blame.worst),
+                   blame.file_before, blame.file_after);
   }
   return out;
 }

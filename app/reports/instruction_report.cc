@@ -8,7 +8,6 @@
 
 #include "app/error_status.h"
 #include "app/reports/run_report.h"
-#include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/text.h"
 
@@ -116,9 +115,7 @@ std::string InstructionReportText(const InstructionReport& report) {
   if (!report.compared) return text + "\n";
   const LeafComparison worst = Worst(report);
   if (worst.max_abs_error == 0 && worst.mismatched == 0) return text + "\n";
-  text += FormatText(": {} of {} {}", worst.mismatched, worst.elements,
-                     VerbFor(worst.mismatched, "differs", "differ"));
-  return text + ErrorsText(worst) + "\n";
+  return text + ": " + MatchText(worst) + ErrorsText(worst) + "\n";
 }
 
 }  // namespace hloscope::app

@@ -54,6 +54,10 @@ std::string LargestErrorText(const LeafComparison& leaf) {
   return has_ulp ? text + FormatText(", {} ULP", leaf.max_ulp) : text;
 }
 
+bool HasError(const LeafComparison& leaf) {
+  return leaf.max_abs_error > 0 || leaf.max_rel_error > 0 || leaf.max_ulp > 0;
+}
+
 // A bound in three digits that is no smaller: what passes with the exact one passes with it.
 std::string BoundText(double bound) {
   std::string text = FormatText("{:.2e}", bound);
@@ -70,20 +74,31 @@ std::string BoundText(double bound) {
 
 }  // namespace
 
+std::string MatchText(const LeafComparison& leaf) {
+  if (leaf.mismatched > 0) {
+    return FormatText("{} of {} {}", leaf.mismatched, leaf.elements,
+                      VerbFor(leaf.mismatched, "differs", "differ"));
+  }
+  if (leaf.elements == 0) return "no elements";
+  const std::string what = HasError(leaf) ? "within the bounds" : "equal";
+  return leaf.elements == 1 ? what : FormatText("all {} {}", leaf.elements, what);
+}
+
 std::string ErrorsText(const LeafComparison& leaf) {
   std::string text;
   const int64_t nonfinite = leaf.nan_mismatched + leaf.inf_mismatched;
-  if (leaf.mismatched == 0 || leaf.mismatched > nonfinite || leaf.max_abs_error > 0) {
-    text = LargestErrorText(leaf);
-  }
-  auto one_sided = [&text](std::string_view what, int64_t mismatched,
-                           const debug::OneSided& count) {
-    if (mismatched == 0) return;
-    text += FormatText("{} {} {} on one side (actual {}, expected {})", text.empty() ? ";" : ",",
-                       mismatched, what, count.actual, count.expected);
+  const bool is_of_finite = leaf.mismatched > nonfinite || leaf.max_abs_error > 0;
+  if (is_of_finite || (leaf.mismatched == 0 && HasError(leaf))) text = LargestErrorText(leaf);
+  const auto add = [&text](int64_t count, std::string_view what) {
+    if (count > 0) text += FormatText("{} {} {}", text.empty() ? ";" : ",", count, what);
   };
-  one_sided("NaN", leaf.nan_mismatched, leaf.nan);
-  one_sided("infinite", leaf.inf_mismatched, leaf.inf);
+  const auto one_sided = [&](std::string_view what, const debug::OneSided& count) {
+    add(count.total(),
+        FormatText("{} on one side (actual {}, expected {})", what, count.actual, count.expected));
+  };
+  one_sided("NaN", leaf.nan);
+  one_sided("infinite", leaf.inf);
+  add(leaf.inf_mismatched - leaf.inf.total(), "infinite with opposite signs");
   return text;
 }
 
@@ -95,9 +110,7 @@ std::string LeafText(const LeafComparison& leaf, bool compared, std::string_view
            (why_not.empty() ? ", no reference" : FormatText(", not compared: {}", why_not));
   }
   if (!leaf.problem.empty()) return text + FormatText(" {}", leaf.problem);
-  text += FormatText(" {} of {} {}", leaf.mismatched, leaf.elements,
-                     VerbFor(leaf.mismatched, "differs", "differ")) +
-          ErrorsText(leaf);
+  text += " " + MatchText(leaf) + ErrorsText(leaf);
   if (!leaf.first_mismatch) return text;
   text += FormatText("; first at {}", MismatchText(*leaf.first_mismatch));
   if (leaf.worst_mismatch && leaf.worst_mismatch->index != leaf.first_mismatch->index) {

@@ -13,8 +13,12 @@ namespace hloscope::app {
 // "{0,2}".
 std::string IndexText(const std::vector<int64_t>& index);
 
+// "3 of 128 differ", "all 128 equal"; values that are not equal and do not differ are "all 128
+// within the bounds".
+std::string MatchText(const debug::LeafComparison& leaf);
+
 // "; largest error 0.1 absolute, 0.2 relative, 3 ULP, 1 NaN on one side (actual 1, expected 0)".
-// Errors are of pairs of finite elements: where none of those differs, they are left out.
+// Errors are of pairs of finite elements: where there are none, they are left out.
 std::string ErrorsText(const debug::LeafComparison& leaf);
 std::string LeafText(const debug::LeafComparison& leaf, bool compared,
                      std::string_view why_not = "");

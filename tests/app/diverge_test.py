@@ -312,7 +312,7 @@ class WithinTheBounds(FolderTest):
         a, b = self.path('a.hlo', SMALL_TANH.replace('tanh(', 'sine(')), self.path('b.hlo', SMALL_TANH)
         status, verdict = diverge(b, a, *self.inputs())
         self.assertEqual((status, verdict['status'], verdict['instruction']), (0, 'equal', 't'), verdict)
-        self.assertIn('the values agree within the bounds (bf16: 0.04 absolute or relative): ', verdict['verdict'])
+        self.assertIn('the results agree within the bounds (bf16: 0.04 absolute or relative): ', verdict['verdict'])
         self.assertIn('; the operations differ at t in e: tanh became sine', verdict['verdict'])
 
     def test_operations_that_differ_without_effect(self):
@@ -327,7 +327,7 @@ class WithinTheBounds(FolderTest):
         status, verdict = diverge(a, self.path('c.hlo', module.replace('subtract(m, n)', 'subtract(m, q)').replace(
             '  ROOT', '  k = f32[] constant(-1.0000001)\n  kb = f32[8] broadcast(k), dimensions={}\n  q = f32[8] multiply(x, kb)\n  ROOT')))
         self.assertEqual((status, verdict['status'], verdict['operations']['added']), (0, 'equal', 3), verdict)
-        self.assertIn('the values agree within the bounds (f32: 0.0001 absolute or relative): ', verdict['verdict'])
+        self.assertIn('the results agree within the bounds (f32: 0.0001 absolute or relative): ', verdict['verdict'])
         self.assertIn('; the operations differ (', verdict['verdict'])
         status, verdict = diverge(a, self.path('d.hlo', module.replace(' n =', ' other =').replace(', n)', ', other)')))
         self.assertEqual((status, verdict['verdict'], verdict['operations']['differences']),

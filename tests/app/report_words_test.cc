@@ -1,6 +1,7 @@
 // Reports in words: what they say of values that differ inside where results agree.
 #include <gtest/gtest.h>
 
+#include "app/reports/leaf_report.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/walk_report.h"
 
@@ -18,6 +19,46 @@ TEST(ReportWordsTest, ValuesInsideAreNoResults) {
       << WalkText(verdict);
   verdict.status = debug::RunStatus::kDiffers;
   EXPECT_NE(WalkText(verdict).find("891 beyond the bounds\n"), std::string::npos);
+}
+
+// Values may be other ones and yet not differ: within the bounds.
+TEST(ReportWordsTest, ResultsThatAgreeAreNotSaidToDiffer) {
+  debug::LeafComparison leaf;
+  leaf.shape = hlo::Shape::Array(hlo::ElementType::kF32, {128});
+  const auto text = [&](int64_t elements) {
+    leaf.elements = elements;
+    const std::string line = LeafText(leaf, true);
+    return line.substr(line.find("] ") + 2);
+  };
+  const auto ends = [](const std::string& line, std::string_view end) {
+    EXPECT_TRUE(line.ends_with(end)) << line;
+  };
+  ends(text(0), " no elements");
+  ends(text(1), " equal");
+  ends(text(128), " all 128 equal");
+  leaf.max_abs_error = 3e-7;
+  leaf.max_rel_error = 1e-7;
+  leaf.max_ulp = 2;
+  const std::string errors = "; largest error 3e-07 absolute, 1e-07 relative, 2 ULP";
+  ends(text(1), " within the bounds" + errors);
+  ends(text(128), " all 128 within the bounds" + errors);
+  leaf.mismatched = 1;
+  ends(text(128), " 1 of 128 differs" + errors);
+}
+
+// An infinity on each side is on both.
+TEST(ReportWordsTest, InfinitiesOfOppositeSignsAreNotOnOneSide) {
+  debug::LeafComparison leaf;
+  leaf.shape = hlo::Shape::Array(hlo::ElementType::kF32, {8});
+  leaf.elements = 8;
+  leaf.mismatched = leaf.inf_mismatched = 2;
+  EXPECT_EQ(ErrorsText(leaf), "; 2 infinite with opposite signs");
+  leaf.inf = {.actual = 1, .expected = 0};
+  leaf.nan = {.actual = 0, .expected = 1};
+  leaf.nan_mismatched = 1;
+  EXPECT_EQ(ErrorsText(leaf),
+            "; 1 NaN on one side (actual 0, expected 1), 1 infinite on one side (actual 1, "
+            "expected 0), 1 infinite with opposite signs");
 }
 
 // What would be named follows from the noise, which may leave nothing open.

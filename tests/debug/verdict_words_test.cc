@@ -51,6 +51,34 @@ TEST(VerdictWordsTest, CountsOfAResultSayWhichOne) {
       << verdict.sentence;
 }
 
+// Values that are not the same, and yet do not differ.
+TEST(VerdictWordsTest, ModulesThatAgreeSayHowFarApartTheyAre) {
+  DivergeVerdict verdict = Differing(hlo::ElementType::kF32, 9, Cause::kUnexplained);
+  verdict.status = RunStatus::kEqual;
+  verdict.place.reset();
+  verdict.cause.reset();
+  verdict.operations.emplace();
+  verdict.bounds = "f32: 0.0001 absolute or relative";
+  verdict.worst->index = {2};
+  const auto agree = [&](int64_t mismatched, int64_t elements) {
+    verdict.worst->mismatched = mismatched;
+    verdict.worst->elements = elements;
+    WriteSentence(verdict);
+    return verdict.sentence;
+  };
+  const std::string head =
+      "the results agree within the bounds (f32: 0.0001 absolute or relative): ";
+  const std::string tail =
+      " another value, largest difference 0.5 absolute, 0.004 relative; the operations are the "
+      "same";
+  EXPECT_EQ(agree(128, 128), head + "128 of 128 elements of out2 have" + tail);
+  EXPECT_EQ(agree(1, 128), head + "1 of 128 elements of out2 has" + tail);
+  EXPECT_EQ(agree(1, 1), head + "1 of 1 element of out2 has" + tail);
+  verdict.worst.reset();
+  WriteSentence(verdict);
+  EXPECT_EQ(verdict.sentence, "the results are equal on these inputs; the operations are the same");
+}
+
 // A flag that has a value is not disabled.
 TEST(VerdictWordsTest, FlagsCureByTheirValues) {
   DivergeVerdict verdict = Differing(hlo::ElementType::kF32, 9, Cause::kExcessPrecision);

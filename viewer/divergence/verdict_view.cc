@@ -1,7 +1,6 @@
 // Verdict: which pass changed the numbers or where two platforms diverge, what was done there,
 // and what was tried; from a file that was opened, or found when a button is pressed.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <imgui/imgui.h>
 
 #include <algorithm>
@@ -185,8 +184,7 @@ class VerdictView : public View {
     }
     if (verdict.cause) Fact(frame, "cause", SafeText(CausePhrase(verdict), 300));
     if (!verdict.cured_by.empty()) {
-      Fact(frame, "fixed by disabling",
-           SafeText(fmt::format("{}", fmt::join(verdict.cured_by, ", ")), 400));
+      Fact(frame, "fixed by", SafeText(debug::CuresPhrase(verdict.cured_by), 400));
     }
     if (verdict.confirmed) {
       Fact(frame, "confirmed",
@@ -227,7 +225,8 @@ class VerdictView : public View {
            SafeText(blame.place->instruction + "  in " + blame.place->computation));
       if (!blame.place->calls.empty()) Fact(frame, "call path", SafeText(blame.place->calls));
     }
-    Fact(frame, "results", ErrorPhrase(blame.worst));
+    Fact(frame, "results",
+         blame.within_bounds ? OtherValuesPhrase(blame.worst) : ErrorPhrase(blame.worst));
     ImGui::SameLine(0, 16 * frame.scale);
     VerdictLabel(frame, VerdictOf(blame.worst));
     DrawEdit(frame, blame.edit);

@@ -40,7 +40,8 @@ std::string PassSentence(const DivergeVerdict& verdict) {
   if (verdict.place) out += " at " + PlacePhrase(*verdict.place);
   if (!verdict.edit.what.empty()) out += ": " + verdict.edit.what;
   if (blame.within_bounds) {
-    out += "; on these inputs the results agree within the bounds: " + ErrorPhrase(blame.worst);
+    out +=
+        "; on these inputs the results agree within the bounds: " + OtherValuesPhrase(blame.worst);
   }
   for (const PassBlame& other : verdict.passes) {
     if (&other == &blame) continue;
@@ -125,9 +126,9 @@ std::string ModulesSentence(const DivergeVerdict& verdict) {
   const OperationChanges& operations = *verdict.operations;
   std::string out = "the results are equal on these inputs";
   if (verdict.worst) {
-    out = fmt::format("the values agree within the bounds{}: {}",
+    out = fmt::format("the results agree within the bounds{}: {}",
                       verdict.bounds.empty() ? "" : " (" + verdict.bounds + ")",
-                      ErrorPhrase(*verdict.worst));
+                      OtherValuesPhrase(*verdict.worst));
   }
   if (verdict.place) {
     return out + fmt::format("; the operations differ at {}: {}", PlacePhrase(*verdict.place),
@@ -179,17 +180,6 @@ std::string ResultNames(const std::vector<int64_t>& results) {
   std::string out = fmt::format("out{}", fmt::join(first, ", out"));
   if (results.size() > kMax) out += fmt::format(" and {} more", results.size() - kMax);
   return out;
-}
-
-// "disabling algsimp or by --xla_x=false": a pass is switched off, a flag has the value that helps.
-std::string CuresPhrase(const std::vector<std::string>& cured_by) {
-  std::vector<std::string_view> passes, flags;
-  for (const std::string& cure : cured_by)
-    (cure.starts_with("--") ? flags : passes).push_back(cure);
-  std::string out;
-  if (!passes.empty()) out = fmt::format("disabling {}", fmt::join(passes, ", "));
-  if (flags.empty()) return out;
-  return out + (passes.empty() ? "" : " or by ") + fmt::format("{}", fmt::join(flags, ", "));
 }
 
 // Of results that the first finding does not lead to.
@@ -279,14 +269,40 @@ std::string CausePhrase(const DivergeVerdict& verdict) {
                      is_library ? "a library call or library fusion" : "the generated code");
 }
 
+std::string CuresPhrase(const std::vector<std::string>& cured_by) {
+  std::vector<std::string_view> passes, flags;
+  for (const std::string& cure : cured_by)
+    (cure.starts_with("--") ? flags : passes).push_back(cure);
+  std::string out;
+  if (!passes.empty()) out = fmt::format("disabling {}", fmt::join(passes, ", "));
+  if (flags.empty()) return out;
+  return out + (passes.empty() ? "" : " or by ") + fmt::format("{}", fmt::join(flags, ", "));
+}
+
+namespace {
+
+// ", largest error 0.5 absolute, 0.1 relative"; empty where there is none.
+std::string LargestPhrase(std::string_view what, const LeafComparison& leaf) {
+  if (leaf.max_abs_error <= 0) return {};
+  return fmt::format(", largest {} {:.3g} absolute, {:.3g} relative", what, leaf.max_abs_error,
+                     leaf.max_rel_error);
+}
+
+}  // namespace
+
+std::string OtherValuesPhrase(const LeafComparison& leaf) {
+  if (!leaf.problem.empty()) return leaf.problem;
+  return fmt::format("{} of {} of {} {} another value", leaf.mismatched,
+                     Counted(leaf.elements, "element"), ResultName(leaf.index),
+                     VerbFor(leaf.mismatched, "has", "have")) +
+         LargestPhrase("difference", leaf);
+}
+
 std::string ErrorPhrase(const LeafComparison& leaf) {
   if (!leaf.problem.empty()) return leaf.problem;
   std::string out = fmt::format("{} of {} {}", leaf.mismatched, Counted(leaf.elements, "element"),
-                                VerbFor(leaf.mismatched, "differs", "differ"));
-  if (leaf.max_abs_error > 0) {
-    out += fmt::format(", largest error {:.3g} absolute, {:.3g} relative", leaf.max_abs_error,
-                       leaf.max_rel_error);
-  }
+                                VerbFor(leaf.mismatched, "differs", "differ")) +
+                    LargestPhrase("error", leaf);
   if (leaf.nan_mismatched > 0) out += fmt::format(", {} NaN on one side", leaf.nan_mismatched);
   return out;
 }

@@ -138,7 +138,15 @@ void WriteSentence(DivergeVerdict& verdict);
 // type of the values, that; else what Describe says. Empty where there is no cause.
 std::string CausePhrase(const DivergeVerdict& verdict);
 
-// "largest error 0.5 absolute, 0.1 relative, 3 of 16 elements".
+// What stands after "fixed by": "disabling algsimp or by --xla_x=false", a pass being switched off
+// and a flag having the value that helps.
+std::string CuresPhrase(const std::vector<std::string>& cured_by);
+
+// "3 of 16 elements differ, largest error 0.5 absolute, 0.1 relative".
 std::string ErrorPhrase(const LeafComparison& leaf);
+
+// Of a result that was compared exactly and may agree within the bounds: "3 of 16 elements of out1
+// have another value, largest difference 0.5 absolute, 0.1 relative".
+std::string OtherValuesPhrase(const LeafComparison& leaf);
 
 }  // namespace hloscope::debug

@@ -216,7 +216,7 @@ class Sweep {
     if (may_change && !LosesRounding(*last_.module, *stage.module)) {
       verdict_.warnings.push_back(fmt::format(
           "{}: {} changed where values are rounded, which XLA allows it (excess precision): {}",
-          stage.file, stage.pass, ErrorPhrase(*worst)));
+          stage.file, stage.pass, OtherValuesPhrase(*worst)));
       return false;
     }
     PassBlame blame = BlameOf(stage, *worst);
@@ -367,7 +367,8 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
     verdict.operations = OperationsThatDiffer(*first, *second);
     verdict.worst = WorstDifference(*results, *meant, {0, 0});
     if (const auto bits = ChangeOfRounding(values, second, *meant, first, *results)) {
-      verdict.warnings.push_back("within the bounds, but no rounding alone: " + ErrorPhrase(*bits));
+      verdict.warnings.push_back("within the bounds, but no rounding alone: " +
+                                 OtherValuesPhrase(*bits));
     }
     WriteSentence(verdict);
     return verdict;
