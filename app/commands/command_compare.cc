@@ -24,6 +24,8 @@
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/base/memory_limit.h"
+#include "core/debug/compare/compare_windows.h"
 #include "core/dump/container.h"
 #include "core/dump/tensors/named_values.h"
 #include "core/dump/tensors/tensor_names.h"
@@ -118,7 +120,7 @@ class CompareCommand : public Command {
   // What one of the two paths holds; a folder has no file.
   struct Side {
     std::optional<FileView> file;
-    std::optional<std::vector<dump::NamedValue>> values;
+    std::optional<dump::ValueSet> values;
     std::map<std::string, std::string> traces;  // paths by file name
     std::vector<std::string> repeated;          // instead: several recordings of the same
     bool has_modules = false;                   // of a folder
@@ -150,7 +152,7 @@ class CompareCommand : public Command {
       return Open(path + "/" + archive->members().front().name, limits);
     }
     if (dump::IsFolder(path)) {
-      HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesInFolder(path, limits));
+      HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::ValueSet::InFolder(path, limits));
       if (side.values) return side;
       // Of several runs in one folder the last: their folders are named after the time.
       if (auto traces = profiler::TracesBelow(path, limits)) {
@@ -163,8 +165,20 @@ class CompareCommand : public Command {
       }
       return side;
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, dump::OpenInput(path, limits));
-    HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesIn(file, limits));
+    std::optional<FileView> read;
+    std::error_code error;
+    if (std::filesystem::is_regular_file(path, error)) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const FileParts parts, FileParts::Open(path, limits));
+      HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::ValueSet::InParts(parts, limits));
+      if (side.values) return side;
+      if (parts.whole() != nullptr) read = *parts.whole();
+    }
+    if (!read) {
+      HLOSCOPE_ASSIGN_OR_RETURN(read, dump::OpenInput(path, limits));
+    }
+    FileView file = *std::move(read);
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        side.values, WithinMemory(limits, path, [&] { return dump::ValueSet::In(file, limits); }));
     const bool is_module = dump::IsModuleKind(dump::Sniff(file.bytes()));
     if (!side.values && !is_module && profiler::IsTrace(file.bytes()))
       side.traces[std::filesystem::path(path).filename().string()] = path;
@@ -303,8 +317,8 @@ class CompareCommand : public Command {
 
   // By name; what is left by the number that the names give, as out0, output_0 and arr_0; of one
   // array on each side, those two.
-  static std::vector<std::optional<size_t>> PartnersOf(const std::vector<dump::NamedValue>& a,
-                                                       const std::vector<dump::NamedValue>& b) {
+  static std::vector<std::optional<size_t>> PartnersOf(const dump::ValueSet& a,
+                                                       const dump::ValueSet& b) {
     std::vector<std::optional<size_t>> partners(a.size());
     if (a.size() == 1 && b.size() == 1) {
       partners[0] = 0;
@@ -314,7 +328,7 @@ class CompareCommand : public Command {
     const auto pair = [&](const auto& are_same) {
       for (size_t k = 0; k < a.size(); ++k) {
         for (size_t i = 0; i < b.size() && !partners[k]; ++i) {
-          if (taken[i] || !are_same(a[k].name, b[i].name)) continue;
+          if (taken[i] || !are_same(a.name(k), b.name(i))) continue;
           partners[k] = i;
           taken[i] = true;
         }
@@ -325,26 +339,24 @@ class CompareCommand : public Command {
     return partners;
   }
 
-  int Values(const std::vector<dump::NamedValue>& a, const std::vector<dump::NamedValue>& b,
-             const Context& context) {
+  int Values(const dump::ValueSet& a, const dump::ValueSet& b, const Context& context) {
     std::vector<ValuePair> pairs;
     std::vector<std::string> only_a, only_b;
     std::vector<bool> taken(b.size(), false);
     const std::vector<std::optional<size_t>> partners = PartnersOf(a, b);
     for (size_t k = 0; k < a.size(); ++k) {
       if (!partners[k]) {
-        only_a.push_back(a[k].name);
+        only_a.push_back(a.name(k));
         continue;
       }
       taken[*partners[k]] = true;
-      const dump::NamedValue &value = a[k], &other = b[*partners[k]];
-      const hlo::Literal left = dump::WithTypeOf(value, other);
-      const hlo::Literal right = dump::WithTypeOf(other, value);
-      pairs.push_back({value.name, other.name, debug::CompareArrays(left, right, bounds_),
-                       value.is_raw && other.is_raw ? kRawNote : ""});
+      Result<debug::FileComparison> pair = debug::CompareValues(a, k, b, *partners[k], bounds_);
+      if (!pair) return Refuse(pair.error(), context);
+      pairs.push_back({a.name(k), b.name(*partners[k]), std::move(pair->comparison),
+                       pair->both_raw ? kRawNote : ""});
     }
     for (size_t k = 0; k < b.size(); ++k) {
-      if (!taken[k]) only_b.push_back(b[k].name);
+      if (!taken[k]) only_b.push_back(b.name(k));
     }
     bool equal =
         only_a.empty() && only_b.empty() &&

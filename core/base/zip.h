@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "core/base/file.h"
+#include "core/base/files/file_parts.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
 
@@ -31,8 +33,12 @@ class ZipArchive {
   // Reads the central directory. Input errors: not a zip file, encrypted members or unknown
   // methods, local headers that contradict the directory, more than the archive limits allow, what
   // the rules refuse.
-  static Result<ZipArchive> Open(FileView file, const Limits& limits = {},
+  static Result<ZipArchive> Open(FileParts file, const Limits& limits = {},
                                  ZipRules rules = ZipRules::kLenient);
+  static Result<ZipArchive> Open(FileView file, const Limits& limits = {},
+                                 ZipRules rules = ZipRules::kLenient) {
+    return Open(FileParts(std::move(file)), limits, rules);
+  }
 
   // In the order of the directory.
   std::span<const Member> members() const { return members_; }
@@ -40,16 +46,22 @@ class ZipArchive {
   const Member* Find(std::string_view name) const;
   // The unpacked bytes; an input error if their size or CRC is not as declared.
   Result<std::string> Read(const Member& member) const;
+  // The first `size` unpacked bytes, or all where it has fewer, which nothing has checked.
+  Result<std::string> ReadHead(const Member& member, uint64_t size) const;
   const std::string& path() const { return file_.path(); }
+  const FileParts& file() const { return file_; }
 
  private:
   struct End {
     uint64_t count = 0, size = 0, offset = 0;  // of the directory
     uint64_t begin = 0, end = 0;               // of the records that say so
+    bool has_comment = false;
   };
-  ZipArchive(FileView file, const Limits& limits, ZipRules rules)
+  ZipArchive(FileParts file, const Limits& limits, ZipRules rules)
       : file_(std::move(file)), limits_(limits), rules_(rules) {}
-  static const End* FindEnd(std::string_view bytes, End& found);
+  // The window [offset, offset + size) of the file, or nothing where it does not fit.
+  Result<std::optional<std::string>> Window(uint64_t offset, uint64_t size) const;
+  Result<std::optional<End>> FindEnd() const;
   Status ReadDirectory(const End& end);
   Status ReadEntry(std::string_view& directory);
   Status CheckMember(const Member& member, uint64_t flags);
@@ -59,7 +71,7 @@ class ZipArchive {
   std::unexpected<Error> Bad(std::string_view what) const;
   std::unexpected<Error> OverLimit(std::string_view what, std::string_view limit) const;
 
-  FileView file_;
+  FileParts file_;
   Limits limits_;
   ZipRules rules_;
   std::vector<Member> members_;
@@ -81,5 +93,15 @@ struct ZipEntry {
 // written as zip64 fields, which is what a file of 4 GiB needs. An input error for more members
 // than a directory counts.
 Result<std::string> WriteZip(std::span<const ZipEntry> entries, uint64_t wide_from = 0xffffffff);
+
+// A member by its sizes alone, before and after packing.
+struct ZipMemberSize {
+  std::string name;
+  uint64_t size = 0, packed = 0;
+};
+// That of an entry.
+ZipMemberSize SizeOfEntry(const ZipEntry& entry);
+// The size of the archive that WriteZip writes of members of these sizes.
+uint64_t BytesOfZip(std::span<const ZipMemberSize> members, uint64_t wide_from = 0xffffffff);
 
 }  // namespace hloscope

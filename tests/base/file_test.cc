@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "core/base/files/file_parts.h"
 #include "core/base/gzip.h"
 #include "tests/base/faulty_file_calls.h"
 #include "tests/base/scratch.h"
@@ -127,6 +128,43 @@ TEST(FileViewTest, EveryFailingCallIsAnEnvironmentError) {
     ASSERT_FALSE(view.has_value()) << call << n;
     EXPECT_EQ(view.error().error_class, ErrorClass::kEnvironment) << call << n;
     EXPECT_NE(view.error().ToString().find(path), std::string::npos) << view.error().ToString();
+  }
+}
+
+TEST(FilePartsTest, ReadsPartsOfWhatIsOnDiskAndInMemory) {
+  const Scratch scratch;
+  const std::string bytes = "0123456789";
+  const auto on_disk = FileParts::Open(scratch.Write("f", bytes), {});
+  const auto packed = FileParts::Open(scratch.Write("g", Gzip(bytes)), {});
+  ASSERT_TRUE(on_disk.has_value() && packed.has_value());
+  for (const FileParts& file : {*on_disk, *packed, FileParts(FileView::FromBytes("h", bytes))}) {
+    EXPECT_EQ(file.size(), 10u);
+    EXPECT_EQ(*file.Read(0, 10), bytes);
+    EXPECT_EQ(*file.Read(2, 7), "2345678");
+    EXPECT_EQ(*file.Read(10, 0), "");
+  }
+  EXPECT_EQ(FileParts::Open(scratch.Write("e", ""), {})->size(), 0u);
+  EXPECT_GT(FileParts::Open("/proc/self/status", {})->size(), 0u);  // claims to be empty
+}
+
+TEST(FilePartsTest, ErrorsAreThoseOfWholeFiles) {
+  const Scratch scratch;
+  Limits limits;
+  limits.input_file_bytes = 4;
+  for (const std::string& path : {scratch.Path("none"), scratch.Path(""),
+                                  scratch.Write("f", "01234"), std::string("/dev/null")}) {
+    const auto parts = FileParts::Open(path, limits);
+    ASSERT_FALSE(parts.has_value());
+    EXPECT_EQ(parts.error().ToString(), ErrorOf(path, limits));
+  }
+  // What changes after it was opened is noticed at the next part.
+  const auto parts = FileParts::Open(scratch.Write("f", "0123"), limits);
+  ASSERT_TRUE(parts.has_value());
+  for (const std::string_view changed : {"01", "01234"}) {
+    scratch.Write("f", changed);
+    const auto read = parts->Read(0, 4);
+    ASSERT_FALSE(read.has_value());
+    EXPECT_NE(read.error().message.find("changed while it was read"), std::string::npos);
   }
 }
 

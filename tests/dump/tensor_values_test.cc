@@ -153,7 +153,100 @@ TEST(Npz, ReadsWhatItWritesAsZip64) {
     const auto archive = Open(*WriteNpz(members, wide_from));
     ASSERT_TRUE(archive.has_value()) << wide_from;
     for (const auto& [name, bytes] : members) EXPECT_EQ(*archive->Read(name), bytes) << wide_from;
+    std::vector<ZipMemberSize> sizes;
+    for (const auto& [name, bytes] : members) {
+      sizes.push_back({name + ".npy", bytes.size(), bytes.size()});
+    }
+    EXPECT_EQ(BytesOfZip(sizes, wide_from), WriteNpz(members, wide_from)->size()) << wide_from;
   }
+}
+
+// Of an archive on disk no more is read than what is asked for: its directory and that member.
+TEST(Npz, ReadsPartsOfAFile) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("hloscope_parts_" + std::to_string(::getpid())))
+          .string();
+  const std::pair<std::string, std::string> members[] = {{"in0", std::string(1 << 20, 'x')},
+                                                         {"in1", "small"}};
+  ASSERT_TRUE(WriteFileAtomically(path, *WriteNpz(members)).has_value());
+  const auto archive = NpzArchive::Open(*FileParts::Open(path, {}));
+  ASSERT_TRUE(archive.has_value());
+  EXPECT_EQ(archive->SizeOf("in0"), 1u << 20);
+  EXPECT_EQ(*archive->ReadHead("in0", 3), "xxx");
+  EXPECT_EQ(*archive->ReadHead("in1", 30), "small");
+  EXPECT_EQ(*archive->Read("in0"), members[0].second);
+  EXPECT_EQ(*archive->Read("in1"), "small");
+  std::filesystem::remove(path);
+}
+
+// The first bytes of what was packed are unpacked alone, and need no more than that of the file.
+TEST(Npz, ReadsHeadsOfPackedMembers) {
+  std::string bytes(1 << 20, '\0');
+  uint32_t state = 1;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    state = state * 1664525 + 1013904223;
+    bytes[i] = static_cast<char>(i % 3 == 0 ? 'a' : state >> 29);
+  }
+  const ZipEntry entry = {.name = "a", .bytes = bytes, .deflate = true};
+  const std::string written = *WriteZip(std::span(&entry, 1));
+  ASSERT_LT(written.size(), bytes.size());
+  const auto archive = ZipArchive::Open(FileView::FromBytes("a.zip", written));
+  ASSERT_TRUE(archive.has_value());
+  const ZipArchive::Member& member = archive->members()[0];
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{70'000}, bytes.size(), bytes.size() + 9}) {
+    EXPECT_EQ(*archive->ReadHead(member, size), bytes.substr(0, size)) << size;
+  }
+  EXPECT_EQ(*archive->Read(member), bytes);
+  const ZipMemberSize sizes[] = {SizeOfEntry(entry)};
+  EXPECT_EQ(BytesOfZip(sizes), written.size());
+}
+
+// What numpy writes is not copied again, whatever its order of bytes; of other orders of elements
+// it is.
+TEST(Npy, KeepsTheBytesItIsGiven) {
+  const Shape shape = Shape::Array(ElementType::kS32, {2, 2});
+  const std::string data("\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4", 16);
+  for (const bool fortran : {false, true}) {
+    std::string header = Header(">i4", "(2, 2)", fortran);
+    while ((10 + header.size()) % 16 != 0) header.insert(header.size() - 1, " ");
+    const auto bytes = std::make_shared<std::string>(Npy(header, data));
+    const auto array = ReadNpy(*bytes, "a.npy");
+    ASSERT_TRUE(array.has_value());
+    const auto copy = LiteralFromNpy(*array, shape, "a.npy");
+    const auto kept = LiteralFromNpy(*array, shape, "a.npy", bytes);
+    ASSERT_TRUE(copy.has_value() && kept.has_value());
+    EXPECT_EQ(*copy, *kept);
+    EXPECT_EQ(kept->data<int32_t>()[1], fortran ? 3 : 2);
+    const void* own = bytes->data() + (bytes->size() - data.size());
+    EXPECT_EQ(kept->bytes().data() == own, !fortran);
+  }
+}
+
+TEST(TensorFiles, HeadersAloneGiveShapesAndTheSameErrors) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("hloscope_heads_" + std::to_string(::getpid())))
+          .string() +
+      ".npz";
+  const Shape shape = Shape::Array(ElementType::kF32, {2});
+  const float first[] = {1, 2};
+  const Literal values[] = {Literal::Of<float>(shape, first)};
+  ASSERT_TRUE(WriteTensors(path, TensorNames::kInputs, values).has_value());
+  const std::pair<std::string, Literal> named[] = {{"in0", values[0]}};
+  EXPECT_EQ(BytesOfInputs(named), static_cast<int64_t>(std::filesystem::file_size(path)));
+  auto files = TensorFiles::Open(std::span(&path, 1));
+  auto heads = TensorFiles::Open(std::span(&path, 1));
+  ASSERT_TRUE(files.has_value() && heads.has_value());
+  heads->ReadHeadersOnly();
+  ASSERT_TRUE(heads->Input(0, shape).has_value());
+  EXPECT_TRUE((*heads->Input(0, shape))->elided());
+  EXPECT_EQ((*heads->Input(0, shape))->shape(), shape);
+  EXPECT_EQ(**files->InputDimensions(0), (std::vector<int64_t>{2}));
+  for (const Shape& other :
+       {Shape::Array(ElementType::kF32, {3}), Shape::Array(ElementType::kS32, {2})}) {
+    ASSERT_FALSE(heads->Input(0, other).has_value());
+    EXPECT_EQ(heads->Input(0, other).error().ToString(), files->Input(0, other).error().ToString());
+  }
+  std::filesystem::remove(path);
 }
 
 // No single wrong byte makes it crash; one in a member's data is noticed.

@@ -29,12 +29,6 @@ uint64_t Field(std::string_view bytes, size_t at, size_t size) {
   return value;
 }
 
-// The window [offset, offset + size) of `bytes`, or nothing where it does not fit.
-std::optional<std::string_view> Window(std::string_view bytes, uint64_t offset, uint64_t size) {
-  if (offset > bytes.size() || size > bytes.size() - offset) return std::nullopt;
-  return bytes.substr(offset, size);
-}
-
 // Values that stand in the zip64 extra field because they did not fit, in their fixed order.
 bool TakeZip64(std::string_view extra, std::span<uint64_t* const> values) {
   while (extra.size() >= 4) {
@@ -53,13 +47,14 @@ bool TakeZip64(std::string_view extra, std::span<uint64_t* const> values) {
   return true;
 }
 
-// Inflates raw deflate data that must come out exactly `size` long; grows by what arrives.
-std::optional<std::string> Inflate(std::string_view packed, uint64_t size) {
+// Inflates raw deflate data to at most `most` bytes, growing by what arrives; nothing where they
+// are broken. `ended`: the data ended, and all of `packed` was used.
+std::optional<std::string> Inflate(std::string_view packed, uint64_t most, bool& ended) {
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return std::nullopt;
   std::string out;
   int status = Z_OK;
-  while (status == Z_OK && out.size() <= size) {
+  while (status == Z_OK && out.size() < most) {
     if (stream.avail_in == 0) {
       const size_t piece = std::min(packed.size(), kPiece);
       stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
@@ -68,16 +63,16 @@ std::optional<std::string> Inflate(std::string_view packed, uint64_t size) {
     }
     const size_t have = out.size();
     const size_t growth = std::min(std::max<size_t>(have, 1 << 16), kPiece);
-    const size_t room = std::min<uint64_t>(growth, size - have + 1);
+    const size_t room = std::min<uint64_t>(growth, most - have);
     out.resize(have + room);
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + have);
     stream.avail_out = static_cast<uInt>(room);
     status = inflate(&stream, Z_NO_FLUSH);
     out.resize(have + room - stream.avail_out);
   }
-  const bool all_used = stream.avail_in == 0 && packed.empty();
+  ended = status == Z_STREAM_END && stream.avail_in == 0 && packed.empty();
   inflateEnd(&stream);
-  if (status != Z_STREAM_END || out.size() != size || !all_used) return std::nullopt;
+  if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) return std::nullopt;
   return out;
 }
 
@@ -112,49 +107,60 @@ std::unexpected<Error> ZipArchive::OverLimit(std::string_view what, std::string_
                     fmt::format("raise it with --limit {}=N", limit));
 }
 
-const ZipArchive::End* ZipArchive::FindEnd(std::string_view bytes, End& found) {
-  if (bytes.size() < kEndRecordBytes) return nullptr;
-  const size_t lowest = bytes.size() - std::min<size_t>(bytes.size(), kEndRecordBytes + 0xffff);
-  for (size_t at = bytes.size() - kEndRecordBytes + 1; at-- > lowest;) {
-    if (Field(bytes, at, 4) != kEndRecord) continue;
-    found = {Field(bytes, at + 10, 2), Field(bytes, at + 12, 4), Field(bytes, at + 16, 4), at,
-             at + kEndRecordBytes};
+Result<std::optional<std::string>> ZipArchive::Window(uint64_t offset, uint64_t size) const {
+  if (offset > file_.size() || size > file_.size() - offset) return std::nullopt;
+  return file_.Read(offset, size);
+}
+
+Result<std::optional<ZipArchive::End>> ZipArchive::FindEnd() const {
+  // The record and its comment, and the locator of zip64 in front of it.
+  constexpr uint64_t kFarthest = kEndRecordBytes + 0xffff;
+  const uint64_t tail_size = std::min<uint64_t>(file_.size(), kFarthest + kEnd64LocatorBytes);
+  const uint64_t tail_at = file_.size() - tail_size;
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::string tail, file_.Read(tail_at, tail_size));
+  if (tail.size() < kEndRecordBytes) return std::nullopt;
+  const size_t lowest = tail.size() - std::min<size_t>(tail.size(), kFarthest);
+  for (size_t at = tail.size() - kEndRecordBytes + 1; at-- > lowest;) {
+    if (Field(tail, at, 4) != kEndRecord) continue;
+    End found = {Field(tail, at + 10, 2),        Field(tail, at + 12, 4),
+                 Field(tail, at + 16, 4),        tail_at + at,
+                 tail_at + at + kEndRecordBytes, Field(tail, at + kEndRecordBytes - 2, 2) != 0};
     const bool zip64 = found.count == 0xffff || found.size == kIn64 || found.offset == kIn64;
-    if (!zip64 || at < kEnd64LocatorBytes) return &found;
+    if (!zip64 || at < kEnd64LocatorBytes) return found;
     const size_t locator = at - kEnd64LocatorBytes;
-    if (Field(bytes, locator, 4) != kEnd64Locator) return &found;
-    const uint64_t begin = Field(bytes, locator + 8, 8);
-    const auto record = Window(bytes, begin, kEnd64RecordBytes);
-    if (!record || Field(*record, 0, 4) != kEnd64Record) return nullptr;
+    if (Field(tail, locator, 4) != kEnd64Locator) return found;
+    const uint64_t begin = Field(tail, locator + 8, 8);
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto record, Window(begin, kEnd64RecordBytes));
+    if (!record || Field(*record, 0, 4) != kEnd64Record) return std::nullopt;
     found.count = Field(*record, 32, 8);
     found.size = Field(*record, 40, 8);
     found.offset = Field(*record, 48, 8);
     // In between lies nothing but the record and its locator.
-    found.begin = begin + kEnd64RecordBytes == locator ? begin : bytes.size();
-    return &found;
+    found.begin = begin + kEnd64RecordBytes == tail_at + locator ? begin : file_.size();
+    return found;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-Result<ZipArchive> ZipArchive::Open(FileView file, const Limits& limits, ZipRules rules) {
+Result<ZipArchive> ZipArchive::Open(FileParts file, const Limits& limits, ZipRules rules) {
   ZipArchive archive(std::move(file), limits, rules);
-  End found;
-  const End* end = FindEnd(archive.file_.bytes(), found);
-  if (end == nullptr) return archive.Bad("not a zip file (no zip directory at its end)");
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<End> end, archive.FindEnd());
+  if (!end) return archive.Bad("not a zip file (no zip directory at its end)");
   HLOSCOPE_TRY(archive.ReadDirectory(*end));
   if (rules == ZipRules::kStrict) HLOSCOPE_TRY(archive.CheckNoGaps(*end));
   return archive;
 }
 
 Status ZipArchive::ReadDirectory(const End& end) {
-  auto directory = Window(file_.bytes(), end.offset, end.size);
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto directory, Window(end.offset, end.size));
   if (!directory) return Bad("the zip directory lies outside the file");
   if (std::cmp_greater(end.count, limits_.archive_members)) {
     return OverLimit(fmt::format("more than {}", Counted(limits_.archive_members, "member")),
                      "archive-members");
   }
-  for (uint64_t i = 0; i < end.count; ++i) HLOSCOPE_TRY(ReadEntry(*directory));
-  if (rules_ == ZipRules::kStrict && !directory->empty()) {
+  std::string_view left = *directory;
+  for (uint64_t i = 0; i < end.count; ++i) HLOSCOPE_TRY(ReadEntry(left));
+  if (rules_ == ZipRules::kStrict && !left.empty()) {
     return Bad("the zip directory has more entries than it declares");
   }
   return {};
@@ -174,12 +180,15 @@ Status ZipArchive::ReadEntry(std::string_view& directory) {
   member.header_offset = Field(directory, 42, 4);
   const uint64_t name_size = Field(directory, 28, 2), extra_size = Field(directory, 30, 2);
   const uint64_t comment_size = Field(directory, 32, 2);
-  const auto rest = Window(directory, kCentralHeaderBytes, name_size + extra_size + comment_size);
-  if (!rest) return Bad("the zip directory is cut off");
-  member.name = rest->substr(0, name_size);
+  directory.remove_prefix(kCentralHeaderBytes);
+  const std::string_view rest = directory.substr(0, name_size + extra_size + comment_size);
+  if (rest.size() < name_size + extra_size + comment_size) {
+    return Bad("the zip directory is cut off");
+  }
+  member.name = rest.substr(0, name_size);
   uint64_t* const wide[] = {&member.size, &member.packed_size, &member.header_offset};
-  if (!TakeZip64(rest->substr(name_size, extra_size), wide)) return Bad("a zip64 field is broken");
-  directory.remove_prefix(kCentralHeaderBytes + rest->size());
+  if (!TakeZip64(rest.substr(name_size, extra_size), wide)) return Bad("a zip64 field is broken");
+  directory.remove_prefix(rest.size());
   if (rules_ == ZipRules::kStrict) HLOSCOPE_TRY(CheckPlain(member, made_by, attributes));
   HLOSCOPE_TRY(CheckMember(member, flags));
   HLOSCOPE_TRY(CheckLocalHeader(member, flags));
@@ -229,17 +238,19 @@ Status ZipArchive::CheckMember(const Member& member, uint64_t flags) {
 
 Status ZipArchive::CheckLocalHeader(Member& member, uint64_t flags) const {
   const std::string shown = EscapeForTerminal(member.name);
-  const auto header = Window(file_.bytes(), member.header_offset, kLocalHeaderBytes);
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto header, Window(member.header_offset, kLocalHeaderBytes));
   if (!header || Field(*header, 0, 4) != kLocalHeader) return Bad(shown + " has no local header");
   const uint64_t name_size = Field(*header, 26, 2), extra_size = Field(*header, 28, 2);
-  const auto rest =
-      Window(file_.bytes(), member.header_offset + kLocalHeaderBytes, name_size + extra_size);
-  if (!rest || rest->substr(0, name_size) != member.name) {
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const auto rest, Window(member.header_offset + kLocalHeaderBytes, name_size + extra_size));
+  if (!rest || !std::string_view(*rest).starts_with(member.name) ||
+      name_size != member.name.size()) {
     return Bad(shown + ": local header and directory differ in the name");
   }
   uint64_t packed = Field(*header, 18, 4), size = Field(*header, 22, 4);
   uint64_t* const wide[] = {&size, &packed};
-  if (!TakeZip64(rest->substr(name_size), wide)) return Bad("a zip64 field is broken");
+  if (!TakeZip64(std::string_view(*rest).substr(name_size), wide))
+    return Bad("a zip64 field is broken");
   const uint64_t local_flags = Field(*header, 6, 2);
   const bool sizes_follow = (local_flags & kSizesFollowFlag) != 0;
   const bool same = packed == member.packed_size && size == member.size;
@@ -253,7 +264,7 @@ Status ZipArchive::CheckLocalHeader(Member& member, uint64_t flags) const {
     }
   }
   member.data_offset = member.header_offset + kLocalHeaderBytes + rest->size();
-  if (!Window(file_.bytes(), member.data_offset, member.packed_size)) {
+  if (member.packed_size > file_.size() - member.data_offset) {
     return Bad(shown + " lies outside the file");
   }
   return {};
@@ -277,9 +288,8 @@ Status ZipArchive::CheckNoGaps(const End& end) const {
     at = member->data_offset + member->packed_size;
   }
   if (end.offset < at) return Bad("a member overlaps the zip directory");
-  const bool comment = Field(file_.bytes(), end.end - 2, 2) != 0;
-  if (end.offset > at || end.offset + end.size != end.begin || end.end != file_.bytes().size() ||
-      comment) {
+  if (end.offset > at || end.offset + end.size != end.begin || end.end != file_.size() ||
+      end.has_comment) {
     return Bad("there are bytes that belong to no member");
   }
   return {};
@@ -292,16 +302,33 @@ const ZipArchive::Member* ZipArchive::Find(std::string_view name) const {
 
 Result<std::string> ZipArchive::Read(const Member& member) const {
   const std::string shown = EscapeForTerminal(member.name);
-  const std::string_view packed = file_.bytes().substr(member.data_offset, member.packed_size);
-  std::optional<std::string> bytes;
+  HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes, file_.Read(member.data_offset, member.packed_size));
+  bool ended = true;
   if (member.method == kDeflated) {
-    bytes = Inflate(packed, member.size);
-  } else if (packed.size() == member.size) {
-    bytes = std::string(packed);
+    std::optional<std::string> out = Inflate(bytes, member.size + 1, ended);
+    ended = ended && out;
+    if (out) bytes = *std::move(out);
   }
-  if (!bytes) return Bad(fmt::format("{} does not unpack to its declared size", shown));
-  if (Crc32(*bytes) != member.crc) return Bad(shown + " is damaged (wrong CRC)");
-  return *std::move(bytes);
+  if (!ended || bytes.size() != member.size) {
+    return Bad(fmt::format("{} does not unpack to its declared size", shown));
+  }
+  if (Crc32(bytes) != member.crc) return Bad(shown + " is damaged (wrong CRC)");
+  return bytes;
+}
+
+Result<std::string> ZipArchive::ReadHead(const Member& member, uint64_t size) const {
+  size = std::min(size, member.size);
+  // Data that deflate does not make smaller take a few bytes more.
+  const uint64_t packed = member.method == kDeflated ? size + size / 16 + 64 : size;
+  HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes,
+                            file_.Read(member.data_offset, std::min(packed, member.packed_size)));
+  if (member.method != kDeflated) return bytes;
+  bool ended = false;
+  std::optional<std::string> out = Inflate(bytes, size, ended);
+  if (!out) {
+    return Bad(EscapeForTerminal(member.name) + " does not unpack to its declared size");
+  }
+  return *std::move(out);
 }
 
 }  // namespace hloscope

@@ -80,15 +80,21 @@ NamedArrays ResultsOf(const RunReport& report) {
   return arrays;
 }
 
+Result<std::string> ReadWhole(const std::string& path, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileParts file, FileParts::Open(path, limits));
+  return file.Read(0, file.size());
+}
+
 // The results that were expected, from files or a snapshot.
-Result<NamedArrays> ExpectedOf(const RunReport& report, const RunSpec& request) {
+Result<NamedArrays> ExpectedOf(const RunReport& report, const RunSpec& request,
+                               ValuePolicy policy) {
   if (request.compare.expect.empty()) {
     if (!report.against_recorded || !request.compare.recorded) return NamedArrays();
     return Numbered(std::span(&*request.compare.recorded, 1), "out");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(
-      const auto files,
-      OpenArrays(request.compare.expect, dump::BundlePart::kExpected, request.limits));
+      auto files, OpenArrays(request.compare.expect, dump::BundlePart::kExpected, request.limits));
+  if (policy == ValuePolicy::kShapes) files.ReadHeadersOnly();
   NamedArrays arrays;
   int64_t number = 0;
   for (size_t k = 0; k < report.outputs.size(); ++k) {
@@ -135,7 +141,9 @@ class Collection {
     out_.notes.push_back(fmt::format("{} are not in: {}", what, error.ToString()));
   }
   void AddNote(std::string note) { out_.notes.push_back(std::move(note)); }
-  void AddFile(BundlePart part, std::string bytes) { out_.parts.emplace_back(part, bytes); }
+  void AddFile(BundlePart part, std::string bytes) {
+    out_.parts.emplace_back(part, std::move(bytes));
+  }
 
   BundleValues Take() { return std::move(out_); }
 
@@ -144,16 +152,11 @@ class Collection {
   BundleValues out_;
 };
 
-// The inputs once more, as run_hlo_module reads them. A proto has at most 2 GB, and a bundle is in
-// memory while it is made.
+// The inputs once more, as run_hlo_module reads them.
 void AddLiterals(std::span<const Literal> arguments, Collection& out) {
-  constexpr size_t kMost = size_t{256} << 20;
-  size_t bytes = 0;
-  for (const Literal& argument : arguments) {
-    for (const Literal& leaf : dump::FlattenLiteral(argument)) bytes += leaf.bytes().size();
-  }
+  const int64_t bytes = ValueBytes(arguments);
   if (arguments.empty()) return;
-  if (bytes > kMost) {
+  if (bytes > kMaxLiteralBytes) {
     return out.AddNote(
         fmt::format("inputs are not in as literals of run_hlo_module: {} MB", bytes / 1'000'000));
   }
@@ -164,21 +167,33 @@ void AddLiterals(std::span<const Literal> arguments, Collection& out) {
 
 }  // namespace
 
+int64_t ValueBytes(std::span<const Literal> values) {
+  int64_t bytes = 0;
+  for (const Literal& value : values) {
+    for (const Literal& leaf : dump::FlattenLiteral(value)) {
+      bytes += leaf.shape().ByteSize().value_or(0);
+    }
+  }
+  return bytes;
+}
+
 Result<BundleValues> CollectValues(const RunReport& report, const RunSpec& request,
-                                   ValuePolicy policy, const std::string& saved_inputs) {
+                                   ValuePolicy policy, const PackedInputs& packed_inputs) {
   Collection out(policy);
   if (policy == ValuePolicy::kNone) return out.Take();
   if (policy != ValuePolicy::kAll) {
     HLOSCOPE_TRY(out.Add(BundlePart::kInputs, BundlePart::kInputFacts,
                          Numbered(report.arguments, "in"), "inputs"));
-  } else if (auto saved = FileView::Open(saved_inputs, request.limits); saved) {
-    out.AddFile(BundlePart::kInputs, std::string(saved->bytes()));
+  } else if (packed_inputs.planned) {
+    AddLiterals(report.arguments, out);
+  } else if (auto saved = ReadWhole(packed_inputs.path, request.limits); saved) {
+    out.AddFile(BundlePart::kInputs, *std::move(saved));
     AddLiterals(report.arguments, out);
   } else if (!report.arguments.empty()) {
     out.Note("inputs", saved.error());
   }
   HLOSCOPE_TRY(out.Add(BundlePart::kExpected, BundlePart::kExpectedFacts,
-                       ExpectedOf(report, request), "expected results"));
+                       ExpectedOf(report, request, policy), "expected results"));
   HLOSCOPE_TRY(
       out.Add(BundlePart::kResults, BundlePart::kResultFacts, ResultsOf(report), "results"));
   HLOSCOPE_TRY(

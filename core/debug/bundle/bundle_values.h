@@ -2,6 +2,7 @@
 // nothing.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,10 +20,21 @@ struct BundleValues {
   std::vector<std::string> notes;  // what could not go in
 };
 
-// Inputs, expected results and results of the run. `saved_inputs` is the archive that the run wrote
-// its inputs to (OutputFiles::inputs); needed for kAll only.
+// Inputs go in as literals of run_hlo_module too, up to so many bytes: a proto has at most 2 GB,
+// and a bundle is in memory while it is made.
+constexpr int64_t kMaxLiteralBytes = int64_t{256} << 20;
+int64_t ValueBytes(std::span<const hlo::Literal> values);
+
+// The archive that the run wrote its inputs to (OutputFiles::inputs); with kAll only. `planned`:
+// nothing of them is read, and the part is left out.
+struct PackedInputs {
+  std::string path;
+  bool planned = false;
+};
+
+// Inputs, expected results and results of the run.
 Result<BundleValues> CollectValues(const RunReport& report, const RunSpec& request,
-                                   ValuePolicy policy, const std::string& saved_inputs);
+                                   ValuePolicy policy, const PackedInputs& packed_inputs);
 
 // The inputs of the reduced module, one per parameter.
 Result<BundleValues> CollectReducedInputs(std::span<const hlo::Literal> arguments,

@@ -20,6 +20,7 @@
 #include "core/debug/bundle/spelled_secrets.h"
 #include "core/debug/run/against_module.h"
 #include "core/debug/run/input_source.h"
+#include "core/debug/run/recorded_arguments.h"
 #include "core/hlo/proto/proto.h"
 #include "core/replay/device_values.h"
 
@@ -64,9 +65,7 @@ class Creation {
     }
     report_ =
         source_.report && !all ? *source_.report : RunModule(source_.module, request_, sinks, stop);
-    if (stop.stop_requested()) {
-      return std::unexpected(Error{ErrorClass::kCancelled, "stopped; no bundle was made", {}, {}});
-    }
+    if (stop.stop_requested()) return Stopped();
     // Nothing ran for a mistake in the inputs, as another shape: nothing to report. What XLA
     // refuses is of that class too, and goes into the bundle.
     if (!source_.report && report_.error && report_.error->error_class == ErrorClass::kInput) {
@@ -80,10 +79,15 @@ class Creation {
       return std::ranges::find(report_.unused_arrays, line) != report_.unused_arrays.end();
     });
     run_json_ = source_.run_json ? source_.run_json(report_) : "";
-    HLOSCOPE_TRY(AddParts(sinks.files.inputs));
+    const Status added = AddParts({.path = sinks.files.inputs});
+    if (stop.stop_requested()) return Stopped();
+    HLOSCOPE_TRY(added);
     Record();
     HLOSCOPE_TRY(Replay(scratch.path()));
+    if (stop.stop_requested()) return Stopped();
     for (const BundlePart part : kOfRun) Add(part, PartOfRun(part));
+    // Behind the last text that was redacted: what a stop left of it is not to be written.
+    if (stop.stop_requested()) return Stopped();
     HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes, Assemble());
     MadeBundle made{std::move(bytes), manifest_, {BundlePart::kManifest}};
     // Who made it has seen the values.
@@ -95,20 +99,29 @@ class Creation {
 
   Result<BundlePlan> Plan(const std::stop_token& stop) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make());
-    const std::string saved_inputs = scratch.path() + "/inputs.npz";
-    Foresee(saved_inputs, stop);
-    HLOSCOPE_TRY(AddParts(saved_inputs));
+    PackedInputs packed_inputs = {.path = scratch.path() + "/inputs.npz"};
+    const int64_t input_bytes = Foresee(packed_inputs, stop);
+    if (stop.stop_requested()) return Stopped();
+    const Status added = AddParts(packed_inputs);
+    if (stop.stop_requested()) return Stopped();
+    HLOSCOPE_TRY(added);
     BundlePlan plan{.parts = {{.part = BundlePart::kManifest}},
                     .redacted = redactor_.Counts(),
                     .notes = manifest_.notes};
-    std::vector<ZipEntry> known;
+    std::vector<ZipMemberSize> known;
     std::ranges::sort(parts_, {}, [](const auto& part) { return part.first; });
+    if (packed_inputs.planned && source_.values == ValuePolicy::kAll) {
+      plan.parts.push_back({.part = BundlePart::kInputs, .bytes = input_bytes});
+      plan.bytes += input_bytes;
+      const auto size = static_cast<uint64_t>(input_bytes);
+      known.push_back({std::string(dump::FileOf(BundlePart::kInputs)), size, size});
+    }
     for (const auto& [part, bytes] : parts_) {
       PlannedPart& planned = plan.parts.emplace_back(part, std::nullopt, IsOfRun(part));
       if (!IsForeseen(part)) continue;
       planned.bytes = static_cast<int64_t>(bytes.size());
       plan.bytes += *planned.bytes;
-      known.push_back(EntryOf(part, bytes));
+      known.push_back(SizeOfEntry(EntryOf(part, bytes)));
     }
     if (!knows_results_) {
       const bool all = source_.values == ValuePolicy::kAll;
@@ -123,17 +136,20 @@ class Creation {
       if (part != BundlePart::kRun || source_.run_json) plan.parts.push_back({.part = part});
     }
     std::ranges::sort(plan.parts, {}, &PlannedPart::part);
-    HLOSCOPE_ASSIGN_OR_RETURN(const std::string packed, WriteZip(known));
-    plan.packed_bytes = static_cast<int64_t>(packed.size());
+    plan.packed_bytes = static_cast<int64_t>(BytesOfZip(known));
     return plan;
   }
 
  private:
-  // Everything that does not tell of the run. `saved_inputs` as for CollectValues.
-  Status AddParts(const std::string& saved_inputs) {
+  static std::unexpected<Error> Stopped() {
+    return std::unexpected(Error{ErrorClass::kCancelled, "stopped; no bundle was made", {}, {}});
+  }
+
+  // Everything that does not tell of the run. `packed_inputs` as for CollectValues.
+  Status AddParts(const PackedInputs& packed_inputs) {
     Learn();
     HLOSCOPE_TRY(AddModules());
-    HLOSCOPE_TRY(AddValues(saved_inputs));
+    HLOSCOPE_TRY(AddValues(packed_inputs));
     Describe();
     AddTexts();
     return {};
@@ -141,25 +157,44 @@ class Creation {
 
   // The inputs of the first iteration; gives whether a run recorded them. `report` gets what that
   // of the run would say of them.
-  Result<bool> PrepareInputs(const replay::Placement& placement, const std::string& saved_inputs,
+  Result<bool> PrepareInputs(const replay::Placement& placement, const std::string& packed_inputs,
                              RunReport& report, const std::stop_token& stop) const {
-    InputSource inputs(*source_.module, placement, source_.request, report, saved_inputs);
+    InputSource inputs(*source_.module, placement, source_.request, report, packed_inputs);
     inputs.set_bounds(std::chrono::steady_clock::time_point::max(), stop);
     HLOSCOPE_TRY(inputs.Prepare(0));
     return inputs.recorded().has_value();
   }
 
+  // The size of the inputs in files, by their headers, which are enough for a plan where their
+  // values do not go in or are many: `packed_inputs` is planned then.
+  int64_t PlanInputs(const replay::Placement& placement, PackedInputs& packed_inputs) {
+    if (source_.values == ValuePolicy::kStatistics || source_.request.inputs.files.empty() ||
+        NamesSnapshot(source_.request.inputs.files) || placement.lists() != 1) {
+      return 0;
+    }
+    RunReport report;
+    InputSource inputs(*source_.module, placement, source_.request, report);
+    inputs.ReadHeadersOnly();
+    if (!inputs.Prepare(0)) return 0;
+    packed_inputs.planned =
+        source_.values != ValuePolicy::kAll || ValueBytes(report.arguments) > kMaxLiteralBytes;
+    if (packed_inputs.planned) report_ = std::move(report);
+    return BytesOfRunInputs(inputs.inputs(), placement);
+  }
+
   // What the report of the run will say of inputs and of the form of results; the values of results
-  // are zeros.
-  void Foresee(const std::string& saved_inputs, const std::stop_token& stop) {
-    if (source_.values == ValuePolicy::kNone) return;
+  // are zeros. Gives what PlanInputs does.
+  int64_t Foresee(PackedInputs& packed_inputs, const std::stop_token& stop) {
+    if (source_.values == ValuePolicy::kNone) return 0;
     const RunSpec& request = source_.request;
-    if (!replay::CheckDeviceCount(*source_.module, request.limits)) return;  // as below
+    if (!replay::CheckDeviceCount(*source_.module, request.limits)) return 0;  // as below
     const replay::Placement placement(*source_.module, request.limits);
-    const Result<bool> recorded = PrepareInputs(
-        placement, source_.values == ValuePolicy::kAll ? saved_inputs : "", report_, stop);
+    const int64_t bytes = PlanInputs(placement, packed_inputs);
+    const std::string saved = source_.values == ValuePolicy::kAll ? packed_inputs.path : "";
+    const Result<bool> recorded =
+        packed_inputs.planned ? false : PrepareInputs(placement, saved, report_, stop);
     // Without inputs the run fails, which is what the bundle will show.
-    if (!recorded) return;
+    if (!recorded) return bytes;
     report_.against_recorded =
         request.compare.expect.empty() && request.reference.name.empty() && *recorded;
     knows_results_ = KnowsResults(placement);
@@ -171,6 +206,7 @@ class Creation {
       std::vector<std::byte> zeros(static_cast<size_t>(leaf.shape.ByteSize().value_or(0)));
       output.value = hlo::Literal::Dense(leaf.shape, std::move(zeros));
     }
+    return bytes;
   }
 
   // The run will give results of these very shapes, and they can be made here.
@@ -253,9 +289,9 @@ class Creation {
     return {};
   }
 
-  Status AddValues(const std::string& saved_inputs) {
+  Status AddValues(const PackedInputs& packed_inputs) {
     HLOSCOPE_ASSIGN_OR_RETURN(BundleValues values,
-                              CollectValues(report_, request_, source_.values, saved_inputs));
+                              CollectValues(report_, request_, source_.values, packed_inputs));
     for (auto& [part, bytes] : values.parts) Add(part, std::move(bytes));
     for (std::string& note : values.notes) Note(redactor_.Text(WithoutElements(note)));
     return {};

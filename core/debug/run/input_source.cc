@@ -29,7 +29,7 @@ Status InputSource::Prepare(int64_t iteration) {
   }
   const Clock::time_point start = Clock::now();
   HLOSCOPE_ASSIGN_OR_RETURN(inputs_, Find(iteration));
-  if (spec_.inputs.flush_denormals) Flush();
+  if (spec_.inputs.flush_denormals && !headers_only_) Flush();
   if (iteration == 0) report_.arguments = inputs_.arguments;
   report_.timing.load_ms += std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   if (iteration == 0 && !saved_.empty()) {
@@ -75,7 +75,8 @@ Result<RunInputs> InputSource::Find(int64_t iteration) {
   }
   if (!spec_.inputs.files.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(
-        const auto files, OpenArrays(spec_.inputs.files, dump::BundlePart::kInputs, spec_.limits));
+        auto files, OpenArrays(spec_.inputs.files, dump::BundlePart::kInputs, spec_.limits));
+    if (headers_only_) files.ReadHeadersOnly();
     if (iteration == 0) {
       report_.warnings.insert(report_.warnings.end(), files.notes().begin(), files.notes().end());
     }

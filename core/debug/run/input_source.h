@@ -33,6 +33,10 @@ class InputSource {
     stop_ = std::move(stop);
   }
 
+  // From now on the values of .npz and .npy files have no bytes, after all that is checked of them
+  // otherwise. For one list (Placement) alone.
+  void ReadHeadersOnly() { headers_only_ = true; }
+
   // Finds the inputs of an iteration: from files, a literals file, a snapshot, or generated.
   // Errors: what the request names is not there or does not fit.
   Status Prepare(int64_t iteration);
@@ -58,6 +62,7 @@ class InputSource {
   std::string saved_;
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   std::stop_token stop_;
+  bool headers_only_ = false;
   RunInputs inputs_;
   std::optional<hlo::Literal> recorded_;
   std::vector<hlo::IterationLiterals> literals_;  // of the literals file

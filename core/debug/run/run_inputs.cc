@@ -72,7 +72,8 @@ Result<std::vector<Literal>> ReadLeaf(const dump::TensorFiles& files,
 // The whole array that Spread would turn into these values; nullopt if there is none.
 std::optional<Literal> Whole(const replay::Placement& placement, const replay::LeafPlacement& leaf,
                              std::vector<Literal> values) {
-  const bool alike = std::ranges::all_of(values, [&](const Literal& v) { return v == values[0]; });
+  const bool alike = std::ranges::all_of(std::span(values).subspan(1),
+                                         [&](const Literal& v) { return v == values[0]; });
   if (alike || !leaf.shape.IsArray()) return values[0];
   if (!leaf.tiling && placement.partitions() > 1) return std::nullopt;
   replay::LeafPlacement copy = leaf;
@@ -216,9 +217,11 @@ Result<RunInputs> GenerateInputs(const hlo::Module& module, const replay::Placem
   return inputs;
 }
 
-Status WriteRunInputs(const std::string& path, const RunInputs& inputs,
-                      const replay::Placement& placement) {
-  const std::string prefix = path.ends_with(".npz") ? "in" : "input_";
+namespace {
+
+// Under the names that ReadInputs looks for.
+std::vector<std::pair<std::string, Literal>> Named(std::string_view prefix, const RunInputs& inputs,
+                                                   const replay::Placement& placement) {
   std::vector<std::pair<std::string, Literal>> named;
   size_t number = 0;
   for (size_t i = 0; i < placement.parameters().size(); ++i) {
@@ -234,7 +237,19 @@ Status WriteRunInputs(const std::string& path, const RunInputs& inputs,
       named.emplace_back(fmt::format("{}@{}", name, list), std::move(values[list]));
     }
   }
-  return dump::WriteInputs(path, named);
+  return named;
+}
+
+}  // namespace
+
+Status WriteRunInputs(const std::string& path, const RunInputs& inputs,
+                      const replay::Placement& placement) {
+  return dump::WriteInputs(path,
+                           Named(path.ends_with(".npz") ? "in" : "input_", inputs, placement));
+}
+
+int64_t BytesOfRunInputs(const RunInputs& inputs, const replay::Placement& placement) {
+  return dump::BytesOfInputs(Named("in", inputs, placement));
 }
 
 }  // namespace hloscope::debug

@@ -38,5 +38,8 @@ Result<RunInputs> GenerateInputs(const hlo::Module& module, const replay::Placem
 // Writes arguments that devices share under in0 …, others under in0@0, in0@1 ….
 Status WriteRunInputs(const std::string& path, const RunInputs& inputs,
                       const replay::Placement& placement);
+// The size of the archive that it would write; bytes of values are not looked at where all devices
+// share one list.
+int64_t BytesOfRunInputs(const RunInputs& inputs, const replay::Placement& placement);
 
 }  // namespace hloscope::debug

@@ -8,12 +8,13 @@
 #include <optional>
 
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 
 namespace hloscope::dump {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kMaxHeaderBytes = 64 << 10;
+constexpr size_t kMaxHeaderBytes = kMaxNpyHeaderBytes - 12;
 
 struct MlDtype {
   hlo::ElementType type;
@@ -21,7 +22,6 @@ struct MlDtype {
 };
 constexpr MlDtype kMlDtypes[] = {
 #define ML_DTYPE(type, name) {hlo::ElementType::type, name},
-#include "core/base/counted.h"
 #include "core/dump/tensors/ml_dtypes.def"
 #undef ML_DTYPE
 };
@@ -176,9 +176,14 @@ uint32_t LittleEndian(std::string_view bytes) {
   return value;
 }
 
-}  // namespace
+// The array without its data, of which it has so many bytes.
+struct Layout {
+  NpyArray array;
+  size_t data_size = 0;
+};
 
-Result<NpyArray> ReadNpy(std::string_view bytes, std::string_view name, const Limits& limits) {
+Result<Layout> ReadLayout(std::string_view bytes, uint64_t size, std::string_view name,
+                          const Limits& limits) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 10) return Bad(name, "not a .npy file");
   const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3) {
@@ -188,21 +193,36 @@ Result<NpyArray> ReadNpy(std::string_view bytes, std::string_view name, const Li
   if (bytes.size() < 8 + length_bytes) return Bad(name, "the header is cut off");
   const size_t header_bytes = LittleEndian(bytes.substr(8, length_bytes));
   if (header_bytes > kMaxHeaderBytes) return Bad(name, "the header is larger than 64 KiB");
-  const size_t data_at = 8 + length_bytes + header_bytes;
-  if (bytes.size() < data_at) return Bad(name, "the header is cut off");
-  NpyArray array;
+  Layout layout;
+  NpyArray& array = layout.array;
+  array.data_at = 8 + length_bytes + header_bytes;
+  if (bytes.size() < array.data_at) return Bad(name, "the header is cut off");
   HLOSCOPE_TRY(ReadHeader(bytes.substr(8 + length_bytes, header_bytes), name, array));
   if (static_cast<int64_t>(array.dimensions.size()) > limits.rank) {
     return Bad(name, fmt::format("more than {}", Counted(limits.rank, "dimension")));
   }
   const auto count = CheckedProduct(array.dimensions);
-  const auto size = count ? CheckedMul(*count, int64_t{array.type.bytes}) : std::nullopt;
-  if (!size || std::cmp_greater(*size, bytes.size() - data_at)) {
+  const auto wanted = count ? CheckedMul(*count, int64_t{array.type.bytes}) : std::nullopt;
+  if (!wanted || std::cmp_greater(*wanted, size - array.data_at)) {
     return Bad(name, fmt::format("{} of data are less than the shape needs",
-                                 Counted(bytes.size() - data_at, "byte")));
+                                 Counted(size - array.data_at, "byte")));
   }
-  array.data = bytes.substr(data_at, static_cast<size_t>(*size));
-  return array;
+  layout.data_size = static_cast<size_t>(*wanted);
+  return layout;
+}
+
+}  // namespace
+
+Result<NpyArray> ReadNpy(std::string_view bytes, std::string_view name, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(Layout layout, ReadLayout(bytes, bytes.size(), name, limits));
+  layout.array.data = bytes.substr(layout.array.data_at, layout.data_size);
+  return std::move(layout.array);
+}
+
+Result<NpyArray> ReadNpyHeader(std::string_view head, uint64_t size, std::string_view name,
+                               const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(Layout layout, ReadLayout(head, size, name, limits));
+  return std::move(layout.array);
 }
 
 std::string_view MlDtypeName(hlo::ElementType type) {

@@ -28,12 +28,18 @@ struct NpyArray {
   bool big_endian = false;
   bool fortran_order = false;  // the first dimension varies fastest
   std::vector<int64_t> dimensions;
+  size_t data_at = 0;     // where the data begin in the file
   std::string_view data;  // a window into the bytes given to ReadNpy
 };
 
 // Reads versions 1 to 3. Input errors: not a .npy file, a header beyond 64 KiB, a type that is no
 // number, sizes that do not fit the data. `name` is for messages.
 Result<NpyArray> ReadNpy(std::string_view bytes, std::string_view name, const Limits& limits = {});
+
+// The same of the first bytes of a file of `size`, which need not have the data: `data` is empty.
+constexpr size_t kMaxNpyHeaderBytes = (64 << 10) + 12;  // with all in front of the data
+Result<NpyArray> ReadNpyHeader(std::string_view head, uint64_t size, std::string_view name,
+                               const Limits& limits = {});
 
 // A whole .npy file (version 1, C order, little endian) of row-major `data`.
 std::string WriteNpy(NpyType type, std::span<const int64_t> dimensions, std::string_view data);

@@ -15,7 +15,7 @@ std::string_view Plain(std::string_view name) {
 
 }  // namespace
 
-Result<NpzArchive> NpzArchive::Open(FileView file, const Limits& limits) {
+Result<NpzArchive> NpzArchive::Open(FileParts file, const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(ZipArchive zip, ZipArchive::Open(std::move(file), limits));
   return NpzArchive(std::move(zip));
 }
@@ -39,6 +39,23 @@ Result<std::string> NpzArchive::Read(std::string_view name) const {
   return zip_.Read(*member);
 }
 
+Result<std::string> NpzArchive::ReadHead(std::string_view name, uint64_t size) const {
+  const ZipArchive::Member* member = Find(name);
+  if (member == nullptr) return InputError(fmt::format("{}: there is no member {}", path(), name));
+  return zip_.ReadHead(*member, size);
+}
+
+Result<ZipMemberReader> NpzArchive::Reader(std::string_view name) const {
+  const ZipArchive::Member* member = Find(name);
+  if (member == nullptr) return InputError(fmt::format("{}: there is no member {}", path(), name));
+  return ZipMemberReader(zip_.file(), *member);
+}
+
+uint64_t NpzArchive::SizeOf(std::string_view name) const {
+  const ZipArchive::Member* member = Find(name);
+  return member == nullptr ? 0 : member->size;
+}
+
 Result<std::string> WriteNpz(std::span<const std::pair<std::string, std::string>> members,
                              uint64_t wide_from) {
   std::vector<ZipEntry> entries;
@@ -47,6 +64,15 @@ Result<std::string> WriteNpz(std::span<const std::pair<std::string, std::string>
     entries.push_back({.name = name + std::string(kEnding), .bytes = bytes});
   }
   return WriteZip(entries, wide_from);
+}
+
+uint64_t BytesOfNpz(std::span<const std::pair<std::string, uint64_t>> members) {
+  std::vector<ZipMemberSize> sizes;
+  sizes.reserve(members.size());
+  for (const auto& [name, size] : members) {
+    sizes.push_back({name + std::string(kEnding), size, size});
+  }
+  return BytesOfZip(sizes);
 }
 
 }  // namespace hloscope::dump

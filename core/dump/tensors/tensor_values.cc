@@ -4,12 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <system_error>
 
 #include "core/base/file.h"
+#include "core/base/file_writer.h"
+#include "core/base/zip/zip_writer.h"
 
 namespace hloscope::dump {
 
@@ -103,7 +106,7 @@ NpyType NpyTypeOf(ElementType type) {
   }
 }
 
-Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, std::string_view name) {
+Result<Shape> ShapeOfNpy(const NpyArray& array, const Shape& shape, std::string_view name) {
   const ElementType type = shape.element_type();
   if (!hlo::FitsWithin(array.dimensions, shape)) {
     return InputError(fmt::format("{}: the array is {}, expected {}", name,
@@ -114,21 +117,35 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, std::s
                                   ToString(array.type, array.big_endian), ToString(NpyTypeOf(type)),
                                   hlo::ToString(type)));
   }
+  const auto& sizes = array.dimensions;
+  return std::ranges::equal(sizes, shape.dimensions()) ? shape : Shape::Array(type, sizes);
+}
+
+Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, std::string_view name,
+                               const std::shared_ptr<std::string>& owner) {
+  HLOSCOPE_ASSIGN_OR_RETURN(Shape found, ShapeOfNpy(array, shape, name));
+  const ElementType type = shape.element_type();
+  const int unit = hlo::IsComplex(type) ? array.type.bytes / 2 : array.type.bytes;
+  const auto finish = [&](std::span<std::byte> bytes) {
+    if (array.big_endian) SwapBytes(bytes, static_cast<size_t>(unit));
+    Normalize(type, bytes);
+  };
+  constexpr uintptr_t kAlignment = 16;  // of other literals, at the least
+  if (owner != nullptr && !array.fortran_order &&
+      reinterpret_cast<uintptr_t>(array.data.data()) % kAlignment == 0) {
+    const auto at = static_cast<size_t>(array.data.data() - owner->data());
+    const auto bytes = std::as_writable_bytes(std::span(*owner).subspan(at, array.data.size()));
+    finish(bytes);
+    return Literal::View(std::move(found), bytes, owner);
+  }
   std::vector<std::byte> bytes(array.data.size());
   if (array.fortran_order) {
     CopyTransposed(array, static_cast<size_t>(array.type.bytes), bytes.data());
   } else if (!bytes.empty()) {
     std::memcpy(bytes.data(), array.data.data(), bytes.size());
   }
-  const int unit = hlo::IsComplex(type) ? array.type.bytes / 2 : array.type.bytes;
-  if (array.big_endian) SwapBytes(bytes, static_cast<size_t>(unit));
-  Normalize(type, bytes);
-  if (std::ranges::equal(array.dimensions, shape.dimensions())) {
-    return Literal::Dense(shape, std::move(bytes));
-  }
-  return Literal::Dense(
-      Shape::Array(type, std::vector<int64_t>(array.dimensions.begin(), array.dimensions.end())),
-      std::move(bytes));
+  finish(bytes);
+  return Literal::Dense(std::move(found), std::move(bytes));
 }
 
 std::string NpyFromLiteral(const Literal& whole) {
@@ -180,8 +197,8 @@ Result<TensorFiles> TensorFiles::Open(std::span<const std::string> paths, const 
     } else if (path.ends_with(".npy")) {
       files.files_.push_back(path);
     } else {
-      HLOSCOPE_ASSIGN_OR_RETURN(FileView view, FileView::Open(path, limits));
-      HLOSCOPE_ASSIGN_OR_RETURN(NpzArchive archive, NpzArchive::Open(std::move(view), limits));
+      HLOSCOPE_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path, limits));
+      HLOSCOPE_ASSIGN_OR_RETURN(NpzArchive archive, NpzArchive::Open(std::move(file), limits));
       files.archives_.push_back(std::move(archive));
       files.NumberAsTheyCome(files.archives_.size() - 1);
     }
@@ -191,13 +208,14 @@ Result<TensorFiles> TensorFiles::Open(std::span<const std::string> paths, const 
 
 namespace {
 
-Result<Literal> Accepted(const NpyArray& array, const Shape& shape,
-                         const TensorFiles::DimensionTest& accepts, std::string_view name) {
+// The shape that the array has to fit.
+Shape WantedOf(const NpyArray& array, const Shape& shape,
+               const TensorFiles::DimensionTest& accepts) {
   if (!accepts || std::ranges::equal(array.dimensions, shape.dimensions()) ||
       !accepts(array.dimensions)) {
-    return LiteralFromNpy(array, shape, name);
+    return shape;
   }
-  return LiteralFromNpy(array, Shape::Array(shape.element_type(), array.dimensions), name);
+  return Shape::Array(shape.element_type(), array.dimensions);
 }
 
 }  // namespace
@@ -226,35 +244,52 @@ std::optional<TensorFiles::Source> TensorFiles::Locate(std::span<const std::stri
   return std::nullopt;
 }
 
-template <typename Take>
-auto TensorFiles::Read(const Source& source, Take&& take) const
-    -> decltype(take(NpyArray(), std::string())) {
+std::string TensorFiles::PlaceOf(const Source& source) {
+  if (source.archive == nullptr) return source.name;
+  return fmt::format("{}: {}", source.archive->path(), source.name);
+}
+
+Result<NpyArray> TensorFiles::Header(const Source& source) const {
+  std::string head;
+  uint64_t size = 0;
   if (source.archive == nullptr) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(source.name, limits_));
-    HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(view.bytes(), source.name, limits_));
-    return take(array, source.name);
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileParts file, FileParts::Open(source.name, limits_));
+    size = file.size();
+    HLOSCOPE_ASSIGN_OR_RETURN(head, file.Read(0, std::min<uint64_t>(size, kMaxNpyHeaderBytes)));
+  } else {
+    size = source.archive->SizeOf(source.name);
+    HLOSCOPE_ASSIGN_OR_RETURN(head, source.archive->ReadHead(source.name, kMaxNpyHeaderBytes));
   }
-  const std::string place = fmt::format("{}: {}", source.archive->path(), source.name);
-  HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, source.archive->Read(source.name));
-  HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(bytes, place, limits_));
-  return take(array, place);
+  return ReadNpyHeader(head, size, PlaceOf(source), limits_);
 }
 
 Result<std::optional<Literal>> TensorFiles::Find(std::span<const std::string> names,
                                                  int64_t file_index, const Wanted& wanted) const {
   const auto source = Locate(names, file_index);
   if (!source) return std::nullopt;
-  return Read(*source, [&](const NpyArray& array, const std::string& place) {
-    return Accepted(array, wanted.shape, wanted.accepts, place);
-  });
+  const std::string place = PlaceOf(*source);
+  if (headers_only_) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, Header(*source));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        Shape shape, ShapeOfNpy(array, WantedOf(array, wanted.shape, wanted.accepts), place));
+    return Literal::Elided(std::move(shape));
+  }
+  const auto owner = std::make_shared<std::string>();
+  if (source->archive == nullptr) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileParts file, FileParts::Open(source->name, limits_));
+    HLOSCOPE_ASSIGN_OR_RETURN(*owner, file.Read(0, file.size()));
+  } else {
+    HLOSCOPE_ASSIGN_OR_RETURN(*owner, source->archive->Read(source->name));
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(*owner, place, limits_));
+  return LiteralFromNpy(array, WantedOf(array, wanted.shape, wanted.accepts), place, owner);
 }
 
 Result<std::optional<std::vector<int64_t>>> TensorFiles::InputDimensions(int64_t i) const {
   const auto source = Locate(NamesOfTensor(TensorNames::kInputs, i, i), i);
   if (!source) return std::nullopt;
-  return Read(*source, [](const NpyArray& array, const std::string&) {
-    return Result<std::vector<int64_t>>(array.dimensions);
-  });
+  HLOSCOPE_ASSIGN_OR_RETURN(NpyArray array, Header(*source));
+  return std::move(array.dimensions);
 }
 
 Result<std::optional<Literal>> TensorFiles::Input(int64_t i, const Shape& shape,
@@ -285,18 +320,45 @@ std::vector<Literal> FlattenLiteral(const Literal& literal) {
 
 namespace {
 
-// Members of an archive, or files of a directory, which is made.
-Status WriteMembers(const std::string& path,
-                    const std::vector<std::pair<std::string, std::string>>& members) {
-  if (path.ends_with(".npz")) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, WriteNpz(members));
-    return WriteFileAtomically(path, bytes);
+using NamedLiterals = std::vector<std::pair<std::string, Literal>>;
+
+// The .npy file of an array: its header, and the bytes as they lie in memory.
+struct NpyPieces {
+  explicit NpyPieces(const Literal& whole) : live(whole.Live()) {
+    header = WriteNpy(NpyTypeOf(live.shape().element_type()), live.shape().dimensions(), {});
+    pieces = {header, {reinterpret_cast<const char*>(live.bytes().data()), live.bytes().size()}};
   }
+  NpyPieces(const NpyPieces&) = delete;
+  NpyPieces& operator=(const NpyPieces&) = delete;
+
+  Literal live;
+  std::string header;
+  std::array<std::string_view, 2> pieces;
+};
+
+Status WriteArchive(const std::string& path, const NamedLiterals& members) {
+  HLOSCOPE_TRY(ZipWriter::CheckCount(members.size()));
+  HLOSCOPE_ASSIGN_OR_RETURN(FileWriter file, FileWriter::Create(path));
+  ZipWriter zip([&](std::string_view bytes) { return file.Append(bytes); });
+  for (const auto& [name, value] : members) {
+    HLOSCOPE_TRY(zip.AddStored(name + ".npy", NpyPieces(value).pieces));
+  }
+  HLOSCOPE_TRY(zip.Finish());
+  return file.Finish();
+}
+
+// Members of an archive, or files of a directory, which is made.
+Status WriteMembers(const std::string& path, const NamedLiterals& members) {
+  if (path.ends_with(".npz")) return WriteArchive(path, members);
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return EnvironmentError(fmt::format("{}: {}", path, error.message()));
-  for (const auto& [name, bytes] : members) {
-    HLOSCOPE_TRY(WriteFileAtomically((fs::path(path) / (name + ".npy")).string(), bytes));
+  for (const auto& [name, value] : members) {
+    HLOSCOPE_ASSIGN_OR_RETURN(FileWriter file,
+                              FileWriter::Create((fs::path(path) / (name + ".npy")).string()));
+    const NpyPieces npy(value);
+    for (const std::string_view piece : npy.pieces) HLOSCOPE_TRY(file.Append(piece));
+    HLOSCOPE_TRY(file.Finish());
   }
   return {};
 }
@@ -307,22 +369,33 @@ Status WriteTensors(const std::string& path, TensorNames names, std::span<const 
   const bool archive = path.ends_with(".npz");
   const std::string_view prefix =
       names == TensorNames::kInputs ? (archive ? "in" : "input_") : (archive ? "out" : "output_");
-  std::vector<std::pair<std::string, std::string>> members;
+  NamedLiterals members;
   int64_t i = 0;
   for (const Literal& value : values) {
     for (const Literal& leaf : FlattenLiteral(value)) {
       const std::string name = fmt::format("{}{}", prefix, i++);
-      if (leaf.shape().IsArray()) members.emplace_back(name, NpyFromLiteral(leaf));
+      if (leaf.shape().IsArray()) members.emplace_back(name, leaf);
     }
   }
   return WriteMembers(path, members);
 }
 
+int64_t BytesOfInputs(std::span<const std::pair<std::string, Literal>> values) {
+  std::vector<std::pair<std::string, uint64_t>> members;
+  for (const auto& [name, value] : values) {
+    const Shape& shape = value.shape();
+    if (!shape.IsArray()) continue;
+    const std::string head = WriteNpy(NpyTypeOf(shape.element_type()), shape.dimensions(), {});
+    members.emplace_back(name, head.size() + static_cast<uint64_t>(shape.ByteSize().value_or(0)));
+  }
+  return static_cast<int64_t>(BytesOfNpz(members));
+}
+
 Status WriteInputs(const std::string& path,
                    std::span<const std::pair<std::string, Literal>> values) {
-  std::vector<std::pair<std::string, std::string>> members;
+  NamedLiterals members;
   for (const auto& [name, value] : values) {
-    if (value.shape().IsArray()) members.emplace_back(name, NpyFromLiteral(value));
+    if (value.shape().IsArray()) members.emplace_back(name, value);
   }
   return WriteMembers(path, members);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,9 +21,14 @@ namespace hloscope::dump {
 // The array as a literal of `shape` (dense, row-major). Where numpy cannot name the element type
 // (bf16, f8…, s4 …) it must be ml_dtypes' type, or integers or raw bytes of the same width, one
 // byte per element below eight bits, of which the low bits count. Input error: another type or
-// shape.
+// shape. With `owner`, which holds the array's data and nobody else uses, the literal keeps them
+// instead of a copy where it can.
 Result<hlo::Literal> LiteralFromNpy(const NpyArray& array, const hlo::Shape& shape,
-                                    std::string_view name);
+                                    std::string_view name,
+                                    const std::shared_ptr<std::string>& owner = nullptr);
+// The shape of that literal, with the same errors; of the array no data are looked at.
+Result<hlo::Shape> ShapeOfNpy(const NpyArray& array, const hlo::Shape& shape,
+                              std::string_view name);
 // The .npy file of an array literal, of the numpy type NpyTypeOf its element type.
 std::string NpyFromLiteral(const hlo::Literal& whole);
 // ml_dtypes' type for floats that numpy does not know; integers below eight bits are int8 or uint8.
@@ -39,6 +45,9 @@ class TensorFiles {
 
   // The arrays of one archive that is open.
   static TensorFiles Of(NpzArchive archive, const Limits& limits = {});
+
+  // From now on Input and Output give literals without bytes, after the same checks.
+  void ReadHeadersOnly() { headers_only_ = true; }
 
   // What is said of archives whose arrays are numbered as they come.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -87,8 +96,8 @@ class TensorFiles {
     std::string name;
   };
   std::optional<Source> Locate(std::span<const std::string> names, int64_t file_index) const;
-  template <typename Take>
-  auto Read(const Source& source, Take&& take) const -> decltype(take(NpyArray(), std::string()));
+  static std::string PlaceOf(const Source& source);
+  Result<NpyArray> Header(const Source& source) const;
   Result<std::optional<hlo::Literal>> Find(std::span<const std::string> names, int64_t file_index,
                                            const Wanted& wanted) const;
 
@@ -100,6 +109,7 @@ class TensorFiles {
   std::vector<std::string> directories_;
   std::vector<std::string> files_;
   Limits limits_;
+  bool headers_only_ = false;
 };
 
 // Writes the flattened leaves of `values` as in0, in1 … or out0 … of an .npz (path ends in .npz),
@@ -109,6 +119,10 @@ Status WriteTensors(const std::string& path, TensorNames names,
 // The same for inputs under names of their own, "in0@2" for one.
 Status WriteInputs(const std::string& path,
                    std::span<const std::pair<std::string, hlo::Literal>> values);
+
+// The bytes of the archive that WriteInputs would write of these values, whose bytes are not looked
+// at.
+int64_t BytesOfInputs(std::span<const std::pair<std::string, hlo::Literal>> values);
 
 // The array and token leaves of a literal, tuples taken apart, in order.
 std::vector<hlo::Literal> FlattenLiteral(const hlo::Literal& literal);
