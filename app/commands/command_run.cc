@@ -108,7 +108,9 @@ class RunCommand : public Command {
     }
     if (IsMeasured() && profile_.empty()) {
       return InputError(fmt::format("--{}: its measurements are part of a profile",
-                                    sinks_.record.pc_sampling ? "pc_sampling" : "metrics"),
+                                    sinks_.record.pc_sampling  ? "pc_sampling"
+                                    : sinks_.record.loop_steps ? "loop_steps"
+                                                               : "metrics"),
                         "add --profile OUT, or use `hloscope profile`");
     }
     const debug::OutputFiles& out = sinks_.files;
@@ -182,7 +184,10 @@ class RunCommand : public Command {
     return bundle_.Check();
   }
 
-  bool IsMeasured() const { return sinks_.record.kernel_metrics || sinks_.record.pc_sampling; }
+  bool IsMeasured() const {
+    const replay::RecordSpec& record = sinks_.record;
+    return record.kernel_metrics || record.pc_sampling || record.loop_steps;
+  }
 
   Status PrepareRank(size_t files) {
     const replay::PlatformRow* const row = replay::FindPlatform(request_.test.name);

@@ -68,6 +68,8 @@ struct RecordSpec {
   // On a GPU, of loading too: which lines of our PTX take the time: where a device's program
   // counters stood, in one more run; on a simulated one how often each line was executed.
   bool pc_sampling = false;
+  // On a processor: loops that are one function run step by step instead, each told.
+  bool loop_steps = false;
 };
 
 /// Called for each array that an infeed takes and an outfeed gives, in order; devices may call at

@@ -39,6 +39,7 @@ RUN = [
     (['--autotune'], (), ()),
     (['--metrics', '--profile', 'PROFILE'], (), ()),
     (['--pc-sampling', '--profile', 'PROFILE'], SIMULATED, ()),
+    (['--loop-steps', '--profile', 'PROFILE'], ('cpu', 'gpu-sim'), ()),
     (['--bits'], (), ()),
     (['--shape', 'N=3'], (), ()),
     (['--fallback', 'cpu'], ALL, ()),

@@ -77,7 +77,8 @@ class Runs(FolderTest):
         write_npz(inputs, {'arg0': ('<i4', (), struct.pack('<i', iterations)), 'arg1': ('<i4', (), struct.pack('<i', inner)),
                            'arg2': ('<f4', (64,), struct.pack('<64f', *[0.5] * 64))})
         out = self.path(name)
-        call('profile', module, '--platform', platform, '--inputs', inputs, '--repeat', str(runs), '-o', out)
+        call('profile', module, '--platform', platform, '--inputs', inputs, '--repeat', str(runs), '-o', out,
+             *(('--loop_steps',) if platform == 'cpu' else ()))
         return out
 
     def compared(self, a, b):

@@ -216,6 +216,23 @@ class Recording(FolderTest):
         self.assertTrue(any('fusion' in name for name in names), names)
         self.assertEqual(told['warnings'], [])
 
+    def test_loops_of_compiled_code_run_as_they_do_unrecorded(self):
+        module = self.module(LOOP)
+        executed = [json.loads(run('run', module, '--platform', 'cpu', '--json', *more)[1])['executed']['kernels']
+                    for more in ((), ('--profile', os.path.join(self.folder, 'p.hloprof')))]
+        self.assertEqual(executed[0], executed[1])
+        whole, inside = (json.loads(run('profile', module, '--platform', 'cpu', '--json', *more)[1]) for more in ((), ('--loop_steps',)))
+        counts = [{entry['instruction']: entry['count'] for entry in told['instructions']} for told in (whole, inside)]
+        self.assertEqual(counts[0]['loop'], 1)
+        self.assertNotIn(TURNS, counts[0].values())
+        self.assertEqual(counts[1]['loop'], 1)
+        self.assertIn(TURNS, counts[1].values())
+        self.assertIn(TURNS + 1, counts[1].values())
+        # The report says what ran.
+        text = run('profile', module, '--platform', 'cpu')[1]
+        self.assertIn('loops of program 1 that ran as one function: loop; what is in them has no times of its own (--loop-steps gives them)\n', text)
+        self.assertNotIn('as one function', run('profile', module, '--platform', 'cpu', '--loop_steps')[1])
+
     def test_several_recordings_of_each_are_compared(self):
         sides = [','.join(self.profile(f'{side}{i}.hloprof') for i in range(3)) for side in 'ab']
         status, text, err = run('compare', *sides, '--json')

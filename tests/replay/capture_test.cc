@@ -276,14 +276,17 @@ std::vector<std::string> StepTexts(const Module& module, const runtime::DeviceRe
 }
 
 // What a worker tells of kLoop where that many steps are recorded.
-Events Recorded(const std::shared_ptr<const Module>& module, int64_t steps) {
+Events Recorded(const std::shared_ptr<const Module>& module, int64_t steps,
+                std::string_view platform = "interpreter", bool loop_steps = false) {
   WorkerPoolOptions pool;
   pool.program = ProgramPath();
   RunOptions options;
   options.record.steps = steps;
+  options.record.loop_steps = loop_steps;
+  options.load.object_cache = false;
   Events events;
   const auto remote =
-      (*MakeWorkerPlatform("interpreter", std::make_shared<WorkerPool>(pool)))->Load(module, {});
+      (*MakeWorkerPlatform(platform, std::make_shared<WorkerPool>(pool)))->Load(module, options);
   EXPECT_TRUE((*remote)->Run(TwoFloats(), options, events).has_value());
   return events;
 }
@@ -331,6 +334,32 @@ TEST(Recording, StepsBeyondTheRoomForThemAreSummed) {
   });
   ASSERT_NE(loop, told.steps.end());
   EXPECT_LE(self, loop->duration_ns);
+}
+
+// A loop that is compiled as one function is one step, as it is where nobody records; what is in it
+// is told where that is asked for. Both ways have the same bits.
+TEST(Recording, LoopsOfCompiledCodeAreTimedAsTheyRun) {
+  const auto module = hlo::Parsed(kLoop);
+  const Events plain = Recorded(module, 0, "cpu"), whole = Recorded(module, 1000, "cpu"),
+               inside = Recorded(module, 1000, "cpu", true);
+  const auto counts = [](const Events& events) {
+    std::map<std::string, size_t> steps;  // by whether they are in a loop
+    const TraceSteps* told = events.Of<TraceSteps>().at(0);
+    for (const runtime::RecordedStep& step : told->steps.steps) {
+      ++steps[step.path == 0 ? "entry" : "loop"];
+    }
+    return steps;
+  };
+  EXPECT_EQ(counts(whole)["loop"], 0u);
+  EXPECT_GE(counts(whole)["entry"], 1u);
+  EXPECT_GE(counts(inside)["loop"], 6u);  // condition and body of three turns, one condition more
+  for (const Events* recorded : {&whole, &inside}) {
+    EXPECT_EQ(TextOf(RunEvent(*plain.Of<LeafResult>()[0])),
+              TextOf(RunEvent(*recorded->Of<LeafResult>()[0])));
+  }
+  // What ran is what runs: the same number of kernels.
+  EXPECT_EQ(plain.Of<RunExecuted>().at(0)->kernels, whole.Of<RunExecuted>().at(0)->kernels);
+  EXPECT_GT(inside.Of<RunExecuted>().at(0)->kernels, whole.Of<RunExecuted>().at(0)->kernels);
 }
 
 TEST(Platforms, SayWhatTheyCannotCapture) {
@@ -408,6 +437,7 @@ std::vector<RunEvent> EveryEvent() {
                   8},
                  0,
                  nullptr,
+                 {InstructionId(2u)},
                  {{"fusion_1", "a.ptx", 10, {4, 2, 1}, {128, 1, 1}, 512, 64}},
                  {{0, 0, profiler::ModelBound::kMemory, 1.5, 1.25, {.warp_instructions = 9}}},
                  "GPU"},
@@ -505,7 +535,7 @@ TEST(RunOptions, TravelWhole) {
   auto& [name, python, run_passes, xla_flags] = platform;
   auto& [fill_elided, module_file, gpu_target, object_cache, autotune_mode, choices] = load;
   auto& [races, uninitialised, shuffle] = checks;
-  auto& [steps, kernel_metrics, pc_sampling] = record;
+  auto& [steps, kernel_metrics, pc_sampling, loop_steps] = record;
   auto& [stage, results, items, until, search] = capture;
   std::string before = Sent(options);
   int changed = 0;
@@ -524,10 +554,10 @@ TEST(RunOptions, TravelWhole) {
   const auto each = [&](auto&... members) { (change(members), ...); };
   each(limits, threads, memory_bytes, seconds, deadline, name, python, run_passes, xla_flags,
        fill_elided, module_file, gpu_target, object_cache, autotune_mode, choices, races,
-       uninitialised, shuffle, steps, kernel_metrics, pc_sampling, rng_seed, stage, results, items,
-       until, search);
+       uninitialised, shuffle, steps, kernel_metrics, pc_sampling, loop_steps, rng_seed, stage,
+       results, items, until, search);
   each(items[0].scope, items[0].form, items[0].instructions);
-  EXPECT_EQ(changed, 30);
+  EXPECT_EQ(changed, 31);
 }
 
 }  // namespace

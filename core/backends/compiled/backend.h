@@ -1,6 +1,7 @@
 // Backend: what makes code of a compiled module: for this machine's processor, or for a GPU.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,8 +51,11 @@ class Backend {
   virtual ~Backend() = default;
   // What the passes are to leave.
   virtual void AdjustOptions(compile::CompileOptions& how) const = 0;
-  // Whether runs of plans are recorded, by a listener of its own; else instruction by instruction.
-  virtual bool records_plans() const { return false; }
+  // Who tells of a recorded run what ran when: the evaluator, instruction by instruction; the run
+  // of the plan, step by step, in which a loop that is one function is one step, unless those
+  // inside are asked for; or a listener.
+  enum class Recorder : uint8_t { kEvaluator, kPlan, kListener };
+  virtual Recorder recorder() const { return Recorder::kEvaluator; }
   // Whether the listener answers that search by how it runs kernels: no value is asked for.
   virtual bool AnswersSearch(const SearchRequest&) const { return false; }
   // The processor or GPU, and the build, that the code is for; empty: what is written is not kept.

@@ -30,6 +30,27 @@ class TracingStream : public RunStream {
   RunStream& next_;
 };
 
+// Says of the steps that go by which loops were one function.
+class WholeLoopsStream : public RunStream {
+ public:
+  WholeLoopsStream(std::vector<InstructionId> loops, RunStream& next)
+      : loops_(std::move(loops)), next_(next) {}
+  void Take(RunEvent event) override {
+    if (auto* steps = std::get_if<TraceSteps>(&event)) {
+      steps->whole_loops = loops_;
+      // A plan that could not go on was evaluated, with all that is in its loops.
+      for (const runtime::CallPath& path : steps->steps.paths) {
+        std::erase(steps->whole_loops, path.caller);
+      }
+    }
+    next_.Take(std::move(event));
+  }
+
+ private:
+  std::vector<InstructionId> loops_;
+  RunStream& next_;
+};
+
 class NullStream : public RunStream {
  public:
   void Take(RunEvent) override {}
@@ -70,7 +91,8 @@ class CompiledForm {
                                        : nullptr);
     std::optional<TracingStream> traced;
     if (listener_ != nullptr) traced.emplace(*listener_, stream);
-    RunStream& told = traced ? *traced : stream;
+    RunStream& next = traced ? *traced : stream;
+    WholeLoopsStream told(whole_loops_, next);
     auto result = records ? RunUnrecorded(kernels, inputs, options, told)
                           : runs_.Run(inputs, options, told, CodeOf(kernels));
     while (records && result.has_value() && listener_->BeginAgain()) {
@@ -129,6 +151,7 @@ class CompiledForm {
       const compile::LoopCode* loop = library.FindLoop(step->number);
       if (loop == nullptr) continue;
       code_.loops[step->number] = loop;
+      whole_loops_.push_back(step->id);
       code_.scratch_bytes = std::max(code_.scratch_bytes, loop->scratch_bytes);
     }
   }
@@ -137,6 +160,7 @@ class CompiledForm {
   std::shared_ptr<const hlo::Module> compiled_;
   std::vector<std::unique_ptr<compile::KernelLibrary>> libraries_;
   std::shared_ptr<RunListener> listener_;
+  std::vector<InstructionId> whole_loops_;
   ModuleCode code_;
 };
 
@@ -148,14 +172,29 @@ enum class Form : uint8_t {
 };
 constexpr size_t kForms = 3;
 
-Form FormFor(const RunOptions& options) {
+Form FormFor(const RunOptions& options, const Backend& backend) {
   if (options.capture.wants_more_than_results()) return Form::kValues;
-  return options.record.steps > 0 ? Form::kSteps : Form::kResults;
+  if (options.record.steps <= 0) return Form::kResults;
+  const bool as_it_runs =
+      backend.recorder() == Backend::Recorder::kPlan && !options.record.loop_steps;
+  return as_it_runs ? Form::kResults : Form::kSteps;
 }
 
 // A form that shows steps is made for one recording: it is not kept.
-bool IsKept(const RunOptions& options) {
-  return options.load.object_cache && FormFor(options) != Form::kSteps;
+bool IsKept(const RunOptions& options, const Backend& backend) {
+  return options.load.object_cache && FormFor(options, backend) != Form::kSteps;
+}
+
+// The plan by which steps are told; null: instruction by instruction.
+std::shared_ptr<const compile::Plan> PlanOfSteps(std::shared_ptr<const compile::Plan> plan,
+                                                 const Backend& backend) {
+  if (backend.recorder() == Backend::Recorder::kListener || plan == nullptr) return plan;
+  if (backend.recorder() == Backend::Recorder::kEvaluator) return nullptr;
+  compile::Plan open = *plan;
+  for (compile::Sequence& sequence : open.sequences) {
+    for (compile::PlannedStep& step : sequence) step.is_one_function = false;
+  }
+  return std::make_shared<const compile::Plan>(std::move(open));
 }
 
 // Whether devices meet in steps of the plan.
@@ -172,7 +211,7 @@ bool HasCollectives(const compile::Compilation& compilation) {
 Result<std::unique_ptr<CompiledForm>> LinkPlanFile(std::shared_ptr<const hlo::Module> module,
                                                    const Backend& backend,
                                                    const RunOptions& options) {
-  if (FormFor(options) == Form::kValues) {
+  if (FormFor(options, backend) == Form::kValues) {
     return UnsupportedError("a .hloplan has no code for values between its kernels",
                             "run the module that it was compiled from");
   }
@@ -184,8 +223,10 @@ Result<std::unique_ptr<CompiledForm>> LinkPlanFile(std::shared_ptr<const hlo::Mo
   }
   HLOSCOPE_ASSIGN_OR_RETURN(PlanCode planned,
                             ReadPlanFile(options.load.module_file, module, options.limits));
-  if ((FormFor(options) == Form::kSteps && !backend.records_plans()) ||
-      (!how.plan_collectives && HasCollectives(planned.compilation))) {
+  if (FormFor(options, backend) == Form::kSteps) {
+    planned.compilation.plan = PlanOfSteps(planned.compilation.plan, backend);
+  }
+  if (!how.plan_collectives && HasCollectives(planned.compilation)) {
     planned.compilation.plan = nullptr;
   }
   const compile::Compilation compilation = planned.compilation;
@@ -200,10 +241,11 @@ Result<std::unique_ptr<CompiledForm>> CompileAndLink(std::shared_ptr<const hlo::
   if (backend.TakesPlanFiles() && IsPlanFile(options.load.module_file)) {
     return LinkPlanFile(std::move(module), backend, options);
   }
-  compile::CompileOptions how = HowToCompile(*module, options, FormFor(options) == Form::kValues);
+  const Form form = FormFor(options, backend);
+  const bool is_kept = IsKept(options, backend);
+  compile::CompileOptions how = HowToCompile(*module, options, form == Form::kValues);
   backend.AdjustOptions(how);
-  const CompilationCache cache(*module, how, IsKept(options) ? backend.CacheTarget(options) : "",
-                               options);
+  const CompilationCache cache(*module, how, is_kept ? backend.CacheTarget(options) : "", options);
   compile::Compilation compilation;
   Result<CompiledCode> written = InternalError("nothing is kept");
   if (auto kept = cache.Load()) {
@@ -212,9 +254,9 @@ Result<std::unique_ptr<CompiledForm>> CompileAndLink(std::shared_ptr<const hlo::
   }
   if (!written.has_value()) {
     HLOSCOPE_ASSIGN_OR_RETURN(compilation, compile::Compile(module, how));
-    if (FormFor(options) == Form::kSteps && !backend.records_plans()) compilation.plan = nullptr;
+    if (form == Form::kSteps) compilation.plan = PlanOfSteps(compilation.plan, backend);
     std::string image;
-    written = backend.Compile(compilation, options, IsKept(options) ? &image : nullptr);
+    written = backend.Compile(compilation, options, is_kept ? &image : nullptr);
     if (!written.has_value()) return std::unexpected(std::move(written).error());
     cache.Store(compilation, image);
   }
@@ -230,7 +272,7 @@ class PlanExecutable : public Executable {
 
   Result<CompiledForm*> Make(const RunOptions& asked) {
     const RunOptions options = WithoutAnswered(asked);
-    std::unique_ptr<CompiledForm>& form = forms_[static_cast<size_t>(FormFor(options))];
+    std::unique_ptr<CompiledForm>& form = forms_[static_cast<size_t>(FormFor(options, *backend_))];
     if (form == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(form, CompileAndLink(module_, *backend_, options));
     }

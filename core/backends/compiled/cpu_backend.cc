@@ -13,6 +13,7 @@ using hlo::InstructionId;
 class CpuBackend : public Backend {
  public:
   void AdjustOptions(compile::CompileOptions&) const override {}
+  Recorder recorder() const override { return Recorder::kPlan; }
 
   std::string CacheTarget(const RunOptions&) const override {
     const std::string codegen = BuildIdOfOwnLibrary(kCodegenLibrary),

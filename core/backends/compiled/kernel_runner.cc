@@ -102,7 +102,7 @@ Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
 
 Result<Value> KernelRunner::RunEntry(eval::Machine& machine, std::vector<Value> arguments) const {
   if (code_.plan != nullptr && code_.plan->computation == module_.entry_id() &&
-      machine.WantsEntryAlone()) {
+      !machine.WantsValues() && (machine.recorder() == nullptr || code_.device == nullptr)) {
     HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value, RunPlan(machine, arguments));
     if (value.has_value()) return *std::move(value);
   }

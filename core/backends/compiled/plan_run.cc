@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/counted.h"
+#include "core/base/scope_exit.h"
 #include "core/base/work_count.h"
 #include "core/compile/plan/written_bytes.h"
 #include "core/eval/machine/indices.h"
@@ -130,9 +131,19 @@ Status PlanRun::Allocate() {
 }
 
 Result<bool> PlanRun::RunSequence(SequenceNumber sequence) {
+  runtime::StepRecorder* const recorder = machine_.recorder();
+  if (recorder != nullptr) recorder->Enter(frames_);
+  const OnScopeExit leave([recorder] {
+    if (recorder != nullptr) recorder->Leave();
+  });
   for (const PlannedStep& step : plan_.sequences[sequence]) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const bool is_done, RunStep(step));
-    if (!is_done) return false;
+    const Result<bool> is_done = RunStep(step);
+    // Copies into the state of a loop and out of branches are part of the step behind them.
+    const hlo::Opcode opcode = (*plan_.module)[step.id].opcode;
+    const bool is_hand_over = step.kind == StepKind::kCopy && (opcode == hlo::Opcode::kWhile ||
+                                                               opcode == hlo::Opcode::kConditional);
+    if (recorder != nullptr && !is_hand_over) recorder->Ended(step.id);
+    if (!is_done.has_value() || !*is_done) return is_done;
   }
   return true;
 }
@@ -228,7 +239,9 @@ Result<bool> PlanRun::RunIterations(const PlannedStep& step, int64_t ran, int64_
       HLOSCOPE_TRY(LookAtLoop(step, ran + iterations - progress.iterations_left, 1));
     }
   }
-  for (int64_t turn = 0; turn < iterations; ++turn) {
+  frames_.push_back({step.id, ran});
+  const OnScopeExit leave([this] { frames_.pop_back(); });
+  for (int64_t turn = 0; turn < iterations; ++turn, ++frames_.back().iteration) {
     HLOSCOPE_ASSIGN_OR_RETURN(const bool is_decided, RunSequence(step.sequences[0]));
     if (!is_decided) return false;
     HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<std::byte> decision, BytesOf(step.operands[0]));
@@ -286,6 +299,8 @@ Result<bool> PlanRun::RunBranch(const PlannedStep& step) {
   const int64_t branch = eval::TakenBranch(decision, count);
   if (branch >= count) return false;
   HLOSCOPE_TRY(Charge(1));
+  frames_.push_back({step.id, 0});
+  const OnScopeExit leave([this] { frames_.pop_back(); });
   return RunSequence(step.sequences[static_cast<size_t>(branch)]);
 }
 

@@ -14,6 +14,7 @@
 #include "core/compile/plan/plan.h"
 #include "core/eval/machine/machine.h"
 #include "core/replay/capture/run_stream.h"
+#include "core/runtime/observer.h"
 
 namespace hloscope::replay {
 
@@ -127,6 +128,7 @@ class PlanRun {
   std::vector<const runtime::Buffer*> results_by_address_;
   runtime::Buffer arena_, scratch_;
   std::vector<std::byte*> pointers_;
+  std::vector<runtime::Frame> frames_;  // the loops and branches at hand, for recordings
 };
 
 }  // namespace hloscope::replay

@@ -50,7 +50,7 @@ void LeaveOutNewer(const cuda::Driver& driver, compile::GpuCode& code, CompiledC
 
 class DeviceBackend : public GpuBackend {
  public:
-  bool records_plans() const override { return true; }
+  Recorder recorder() const override { return Recorder::kListener; }
   void AdjustOptions(compile::CompileOptions& how) const override {
     GpuBackend::AdjustOptions(how);
     how.plan_collectives = true;

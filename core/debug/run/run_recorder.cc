@@ -460,6 +460,15 @@ void RunRecorder::AddSteps(Program& program, replay::TraceSteps steps) {
     program.module = steps.module;  // what ran
     program.operations.assign(program.module->instructions().size(), {});
   }
+  if (!steps.whole_loops.empty() && program.runs <= 1 && steps.device == 0) {
+    std::vector<std::string_view> names;
+    for (const hlo::InstructionId loop : steps.whole_loops) {
+      names.push_back(program.module->name(loop));
+    }
+    AddFact(fmt::format("loops of program {} that ran as one function", program.number),
+            fmt::format("{}; what is in them has no times of its own (--loop-steps gives them)",
+                        fmt::join(names, ", ")));
+  }
   if (!steps.launches.empty() && !std::exchange(program.is_simulated, true)) {
     warnings_.push_back(fmt::format("{}: {}", program.label, profiler::kSimulatedTimes));
     AddFact(fmt::format("times of program {}", program.number),

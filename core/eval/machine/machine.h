@@ -62,9 +62,11 @@ class Machine {
     return RunStep(id, operands, {});
   }
   // True if nobody asks for more than the value of the entry, and all values are the device's own.
-  bool WantsEntryAlone() const {
-    return options_.observer == nullptr && recorder_ == nullptr && local_ == nullptr;
-  }
+  bool WantsEntryAlone() const { return !WantsValues() && recorder_ == nullptr; }
+  // Whether other values than the entry's are asked for, or are not the device's own.
+  bool WantsValues() const { return options_.observer != nullptr || local_ != nullptr; }
+  // Takes down what runs; null: nobody does.
+  StepRecorder* recorder() const { return recorder_; }
   // What the body of a loop computes in vain; null where nothing, or where somebody watches it.
   const LoopInvariants* InvariantsOf(hlo::ComputationId body);
 

@@ -128,6 +128,8 @@ struct TraceSteps {
   // process that ran it, and with the first steps told of it the module. 0: the one that was given.
   uint64_t module_number = 0;
   std::shared_ptr<const hlo::Module> module = nullptr;
+  // Loops of it that ran as one function each, so that nothing is told of what is in them.
+  std::vector<hlo::InstructionId> whole_loops = {};
   // Of a simulated device; the times are then those of the simulation.
   std::vector<TracedKernel> kernels = {};
   std::vector<TracedLaunch> launches = {};  // of ascending step

@@ -60,9 +60,9 @@ void Archive(A& a, Archived<A, RunOptions>& options) {
       options;
   auto& [threads, memory_bytes, seconds, deadline, stop] = budget;
   auto& [races, uninitialised, shuffle] = checks;
-  auto& [steps, kernel_metrics, pc_sampling] = record;
+  auto& [steps, kernel_metrics, pc_sampling, loop_steps] = record;
   a(limits, threads, memory_bytes, seconds, deadline, platform, load, races, uninitialised, shuffle,
-    steps, kernel_metrics, pc_sampling, rng_seed, capture);
+    steps, kernel_metrics, pc_sampling, loop_steps, rng_seed, capture);
 }
 
 template <typename A>
@@ -163,10 +163,11 @@ void Archive(A& a, Archived<A, RunExecuted>& event) {
 
 template <typename A>
 void Archive(A& a, Archived<A, TraceSteps>& event) {
-  auto& [device, recording, module_number, module, kernels, launches, model_device] = event;
+  auto& [device, recording, module_number, module, whole_loops, kernels, launches, model_device] =
+      event;
   auto& [paths, steps, sums, live, lost, lost_ns] = recording;
-  a(device, paths, steps, sums, live, lost, lost_ns, module_number, module, kernels, launches,
-    model_device);
+  a(device, paths, steps, sums, live, lost, lost_ns, module_number, module, whole_loops, kernels,
+    launches, model_device);
 }
 
 template <typename A>

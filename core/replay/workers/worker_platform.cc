@@ -224,6 +224,8 @@ class WorkerExecutable : public Executable {
                    return step.path < paths.size() && step.duration_ns >= 0 &&
                           (!step.instruction.valid() || step.instruction.index < count);
                  }) &&
+             std::ranges::all_of(told.whole_loops,
+                                 [&](hlo::InstructionId loop) { return loop.index < count; }) &&
              std::ranges::all_of(sums,
                                  [&](const runtime::SummedSteps& sum) {
                                    return sum.step < steps.size() &&
