@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "app/activity_line.h"
 #include "app/command.h"
 #include "app/command_line.h"
 #include "app/fail.h"
@@ -64,6 +65,7 @@ int RunCommand(const CommandRow& row, const std::vector<std::string>& arguments)
     return Fail(InputKeys(), status.error(), common.context);
   }
   if (common.limit_output) LimitOutput(*common.limit_output, common.context.json);
+  const ActivityLine line(!common.context.json);
   return command->Run(common.context);
 }
 

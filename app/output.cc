@@ -9,9 +9,11 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "app/activity_line.h"
 #include "app/output_limit.h"
 #include "core/base/text.h"
 
@@ -19,14 +21,27 @@ namespace hloscope::app {
 namespace {
 
 std::atomic<bool> is_line_shown = false;
+// Of activities: shown until a command shows a line of its own, or its output begins to come to the
+// same terminal.
+std::mutex activity_mutex;
+std::atomic<bool> is_activity_over = false;
 
 // Of --limit-output; calls of WriteOut come from several threads.
 std::mutex limit_mutex;
 std::optional<OutputLimit> limit;
 
-void WriteBytes(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
 constexpr const char* kWipe = "\r\033[K";
+
+void EndActivity() {
+  const std::lock_guard lock(activity_mutex);
+  if (!is_activity_over.exchange(true)) StatusLine::Wipe();
+}
+
+void WriteBytes(std::string_view text) {
+  static const bool is_terminal = isatty(STDOUT_FILENO) != 0;
+  if (is_terminal && !is_activity_over) EndActivity();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
 
 // Columns of the terminal that is open there.
 std::optional<size_t> ColumnsOf(int terminal) {
@@ -119,16 +134,32 @@ void StatusLine::Wipe() {
   if (is_line_shown.exchange(false)) std::fputs(kWipe, stderr);
 }
 
-void StatusLine::Show(std::string_view line) {
-  const auto now = std::chrono::steady_clock::now();
-  if (!enabled_ || now < next_) return;
-  next_ = now + std::chrono::milliseconds(100);
+namespace {
+
+void Draw(std::string_view line) {
   is_line_shown = true;
   const std::string text = EscapeForTerminal(line);
   const size_t columns = ColumnsOf(STDERR_FILENO).value_or(80);
   const std::string_view shown = FirstColumns(text, columns - 1);
   std::fprintf(stderr, "%s%.*s", kWipe, static_cast<int>(shown.size()), shown.data());
   std::fflush(stderr);
+}
+
+}  // namespace
+
+void StatusLine::Show(std::string_view line) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!enabled_ || now < next_) return;
+  if (!is_activity_over) EndActivity();
+  next_ = now + std::chrono::milliseconds(100);
+  Draw(line);
+}
+
+bool ShowActivity(std::string_view line) {
+  const std::lock_guard lock(activity_mutex);
+  if (is_activity_over) return false;
+  line.empty() ? StatusLine::Wipe() : Draw(line);
+  return true;
 }
 
 void Progress::Step() {

@@ -10,6 +10,7 @@
 #include "core/base/counted.h"
 #include "core/base/kernel_file_system.h"
 #include "core/base/memory_limit.h"
+#include "core/base/progress/activity.h"
 
 namespace hloscope::profiler {
 namespace {
@@ -218,6 +219,7 @@ Result<std::shared_ptr<const Profile>> Read(const FileView& file, const TraceReq
 
 Result<std::shared_ptr<const Profile>> ReadProfile(const FileView& file, const Limits& limits,
                                                    Jobs& jobs, const std::stop_token& stop) {
+  const Activity activity("reading", file.path());
   return Read(file, {limits, jobs, stop});
 }
 

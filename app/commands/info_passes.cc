@@ -9,6 +9,7 @@
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/base/progress/activity.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/text/text.h"
 
@@ -35,8 +36,11 @@ std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump,
   std::shared_ptr<const hlo::Module> last;
   const analysis::Provenance provenance(dump, module);
   const dump::DumpModel& model = *dump;
-  auto count = static_cast<int32_t>(model.modules()[static_cast<size_t>(module)].stages.size());
+  const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
+  auto count = static_cast<int32_t>(entry.stages.size());
+  Activity activity("passes of", entry.name, count);
   for (int32_t stage = 0; stage < count; ++stage) {
+    activity.Done(stage);
     if (model.ModuleFile(module, stage) < 0) continue;
     Result<std::shared_ptr<const hlo::Module>> now = model.ReadModule(module, stage);
     if (!now) {
@@ -56,7 +60,6 @@ std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump,
     last = *now;
   }
   for (std::string& note : provenance.notes()) lost.push_back(std::move(note));
-  const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
   if (!entry.several_runs.empty()) lost.push_back(entry.several_runs);
   return passes;
 }

@@ -19,6 +19,7 @@
 
 #include "core/base/file_writer.h"
 #include "core/base/gzip.h"
+#include "core/base/progress/activity.h"
 
 namespace hloscope {
 namespace {
@@ -113,9 +114,12 @@ std::unexpected<Error> OverLimit(int64_t limit) {
 
 // Reads from `fd` to its end, or past `expected` bytes: a file that grows as fast as it is read has
 // no end.
-Result<ByteBuffer> ReadAll(int fd, int64_t expected, const Limits& limits, const FileCalls& calls) {
+Result<ByteBuffer> ReadAll(int fd, const std::string& path, int64_t expected, const Limits& limits,
+                           const FileCalls& calls) {
   ByteBuffer buffer;
+  Activity activity("reading", path, expected == kNoEnd ? 0 : expected);
   while (std::cmp_less_equal(buffer.size(), expected)) {
+    activity.Done(std::ssize(buffer.bytes()));
     size_t room = 0;
     char* target = buffer.Room(&room);
     if (target == nullptr) return EnvironmentError("out of memory while reading");
@@ -153,7 +157,7 @@ Result<std::optional<ByteBuffer>> ReadOnce(const std::string& path, const Limits
   // Files that the kernel generates (in /proc) claim to be empty.
   const bool generated = before.st_size == 0;
   const int64_t expected = generated ? kNoEnd : before.st_size;
-  HLOSCOPE_ASSIGN_OR_RETURN(ByteBuffer buffer, ReadAll(file.get(), expected, limits, calls));
+  HLOSCOPE_ASSIGN_OR_RETURN(ByteBuffer buffer, ReadAll(file.get(), path, expected, limits, calls));
   struct stat after = {};
   if (calls.Stat(file.get(), &after) != 0) return SystemError(path, "examine");
   const bool whole = generated || std::cmp_equal(buffer.size(), before.st_size);
@@ -221,7 +225,7 @@ int CreateBeside(const std::string& path, std::string_view partial, mode_t mode,
 Result<FileView> FileView::Open(const std::string& path, const Limits& limits,
                                 const FileCalls& calls) {
   const bool standard_input = path == "-" || path == "/dev/stdin";
-  auto buffer = standard_input ? ReadAll(STDIN_FILENO, kNoEnd, limits, calls)
+  auto buffer = standard_input ? ReadAll(STDIN_FILENO, path, kNoEnd, limits, calls)
                                : ReadStable(path, limits, calls);
   bool packed = false;
   if (buffer.has_value() && IsGzip(buffer->bytes())) {

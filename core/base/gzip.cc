@@ -11,6 +11,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/counted.h"
+#include "core/base/progress/activity.h"
 
 namespace hloscope {
 namespace {
@@ -125,6 +126,7 @@ bool IsZlib(std::string_view bytes) {
 }
 
 Result<ByteBuffer> Gunzip(std::string_view packed, const Limits& limits) {
+  const Activity activity("unpacking");
   const size_t total_packed = packed.size();
   Stream stream(new z_stream{});
   if (inflateInit2(stream.get(), kGzipOnly) != Z_OK)

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/base/memory_limit.h"
+#include "core/base/progress/activity.h"
 #include "core/dump/bundle_file.h"
 #include "core/dump/container.h"
 #include "core/dump/listing/sniff.h"
@@ -142,6 +143,7 @@ Result<LoadedModule> LoadModule(const std::string& path, const Limits& limits, I
 }
 
 Result<LoadedModule> LoadModule(const FileView& file, const Limits& limits, InputFormat format) {
+  const Activity activity("reading", file.path());
   return WithinMemory(limits, file.path(), [&] { return Read(file, limits, format); });
 }
 

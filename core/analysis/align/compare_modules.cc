@@ -13,6 +13,7 @@
 #include "core/analysis/align/fingerprint.h"
 #include "core/analysis/align/program_fingerprint.h"
 #include "core/base/counted.h"
+#include "core/base/progress/activity.h"
 #include "core/hlo/analysis/summary.h"
 
 namespace hloscope::analysis {
@@ -387,7 +388,10 @@ FirstChange FirstChangeOf(const Module& a, const Module& b, const ModuleComparis
   return {place(n.instruction, n.computation) + ": added", {}, text(b, n.id)};
 }
 
-ModuleComparison CompareModules(const Module& a, const Module& b) { return ComparerOf(a, b).Run(); }
+ModuleComparison CompareModules(const Module& a, const Module& b) {
+  const Activity activity("comparing", a.name());
+  return ComparerOf(a, b).Run();
+}
 
 std::vector<std::pair<InstructionId, InstructionId>> EqualInstructions(const Module& a,
                                                                        const Module& b) {

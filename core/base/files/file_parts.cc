@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/gzip.h"
+#include "core/base/progress/activity.h"
 #include "core/base/unique_fd.h"
 
 namespace hloscope {
@@ -86,6 +87,7 @@ uint64_t FileParts::size() const {
 
 Result<std::string> FileParts::Read(uint64_t offset, uint64_t size) const {
   if (whole_) return std::string(whole_->bytes().substr(offset, size));
+  const Activity activity("reading", path());
   std::string bytes;
   Status read;
   bytes.resize_and_overwrite(size, [&](char* out, size_t) {

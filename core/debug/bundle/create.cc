@@ -66,6 +66,7 @@ class Creation {
     report_ =
         source_.report && !all ? *source_.report : RunModule(source_.module, request_, sinks, stop);
     if (stop.stop_requested()) return Stopped();
+    redactor_.set_stop(stop);
     // Nothing ran for a mistake in the inputs, as another shape: nothing to report. What XLA
     // refuses is of that class too, and goes into the bundle.
     if (!source_.report && report_.error && report_.error->error_class == ErrorClass::kInput) {
@@ -102,6 +103,7 @@ class Creation {
     PackedInputs packed_inputs = {.path = scratch.path() + "/inputs.npz"};
     const int64_t input_bytes = Foresee(packed_inputs, stop);
     if (stop.stop_requested()) return Stopped();
+    redactor_.set_stop(stop);
     const Status added = AddParts(packed_inputs);
     if (stop.stop_requested()) return Stopped();
     HLOSCOPE_TRY(added);

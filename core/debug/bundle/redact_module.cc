@@ -13,6 +13,7 @@
 
 #include "core/analysis/align/compare_modules.h"
 #include "core/base/counted.h"
+#include "core/base/progress/activity.h"
 #include "core/debug/bundle/payload.h"
 #include "core/hlo/module_builder.h"
 #include "core/hlo/rewrite/copy_module.h"
@@ -314,12 +315,15 @@ std::string RedactHloText(std::string_view text, Redactor& redactor) {
 
 Result<RedactedModule> RedactModule(const Module& module, Redactor& redactor,
                                     RedactionOptions options, const Limits& limits) {
+  const Activity activity("redacting", module.name());
   for (const bool drop_raw : {false, true}) {
     IrRedaction redaction(module, redactor, options, drop_raw);
     const std::shared_ptr<const Module> renamed = redaction.Run();
+    if (redactor.is_stopped()) break;
     std::string text;
     PrintText(*renamed, hlo::TextFormat::kHlo, text);
     RedactedModule out{nullptr, RedactHloText(text, redactor), redaction.notes()};
+    if (redactor.is_stopped()) break;
     hlo::ParseResult parsed = hlo::ParseText(out.text, limits);
     if (!parsed.ok()) continue;
     const analysis::ModuleComparison compared = analysis::CompareModules(*renamed, *parsed.module);
@@ -334,6 +338,8 @@ Result<RedactedModule> RedactModule(const Module& module, Redactor& redactor,
     out.module = WithProtoFacts(module, std::move(parsed.module));
     return out;
   }
+  if (redactor.is_stopped())
+    return std::unexpected(Error{ErrorClass::kCancelled, "stopped", {}, {}});
   return InternalError("the module cannot be read any more without its secrets");
 }
 

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/base/environment.h"
 #include "core/base/parse_json.h"
+#include "core/base/progress/activity.h"
 #include "core/base/strings.h"
 #include "core/debug/bundle/redact_rules.h"
 #include "core/debug/bundle/secret_names.h"
@@ -218,7 +220,14 @@ std::string Redactor::StandIn(RedactionKind kind, std::string_view key, bool as_
 
 void Redactor::FindIn(std::string_view text, Kinds kinds, std::vector<Span>& found) const {
   constexpr size_t kLong = 4096;  // what is inside of a longer one is not looked at again
+  constexpr size_t kOften = size_t{1} << 16;
+  std::optional<Activity> activity;
+  if (text.size() > kOften) activity.emplace("redacting", "", std::ssize(text));
   for (size_t at = 0; at < text.size(); ++at) {
+    if (activity && at % kOften == 0) {
+      if (is_stopped()) return;
+      activity->Done(static_cast<int64_t>(at));
+    }
     if (const size_t stand_in = StandInLength(text, at); stand_in != 0) {
       at += stand_in - 1;
       continue;
@@ -278,6 +287,7 @@ std::vector<Redactor::Span> Redactor::Find(std::string_view text, Kinds kinds) c
 }
 
 std::string Redactor::Redact(std::string_view text, Kinds kinds, bool as_name) {
+  if (is_stopped()) return std::string(text);
   std::string out;
   out.reserve(text.size());
   size_t done = 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,9 @@ struct RedactionHit;
 class Redactor {
  public:
   explicit Redactor(const Secrets& secrets);
+  // Once that is requested, texts are left as they are: what was made of them is of no use.
+  void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
+  bool is_stopped() const { return stop_.stop_requested(); }
 
   // Looks for names of users and hosts that the text shows (in home folders, in user@host). Before
   // any text is redacted, so that they go everywhere.
@@ -83,6 +87,7 @@ class Redactor {
   std::map<RedactionKind, size_t> last_number_;
   std::map<RedactionKind, int64_t> counts_;
   int64_t payloads_ = 0;
+  std::stop_token stop_;
 };
 
 }  // namespace hloscope::debug

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/progress/activity.h"
 #include "core/debug/compare/array_comparison.h"
 #include "core/debug/compare/compare_pairs.h"
 
@@ -55,6 +56,7 @@ uint64_t UlpDistance(ElementType type, const std::byte* a, const std::byte* b) {
 
 LeafComparison CompareArrays(const Literal& actual, const Literal& expected,
                              const BoundsRequest& request) {
+  const Activity activity("comparing values");
   LeafComparison result;
   result.shape = actual.shape();
   if (!hlo::Compatible(actual.shape(), expected.shape(), {.dynamic_dimensions = false}) &&

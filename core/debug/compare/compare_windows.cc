@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/progress/activity.h"
 #include "core/debug/compare/array_comparison.h"
 #include "core/debug/compare/compare_bits.h"
 
@@ -38,9 +39,11 @@ Result<LeafComparison> CompareWindows(dump::ArrayWindows& actual, dump::ArrayWin
   const auto sizes = meant.dimensions();
   const int64_t piece_bytes = ArrayComparison::kPiece * hlo::StorageBytes(type);
   const int64_t window = std::max<int64_t>(1, kWindowBytes / piece_bytes) * ArrayComparison::kPiece;
+  Activity activity("comparing values", {}, actual.left());
   PairStatistics all;
   for (int64_t first = 0; actual.left() > 0; first += window) {
     const int64_t count = std::min(window, actual.left());
+    activity.Done(first);
     HLOSCOPE_ASSIGN_OR_RETURN(const Literal a, actual.Next(count));
     HLOSCOPE_ASSIGN_OR_RETURN(const Literal e, expected.Next(count));
     const Literal a_typed = dump::WithType(type, a), e_typed = dump::WithType(other, e);

@@ -9,6 +9,7 @@
 
 #include "core/backends/make_platform.h"
 #include "core/base/counted.h"
+#include "core/base/progress/activity.h"
 #include "core/debug/pieces/fallback_platform.h"
 #include "core/debug/run/difference_hints.h"
 #include "core/debug/run/host_feeds.h"
@@ -196,6 +197,7 @@ class RunDriver {
       options.record.steps = recorder->steps_left();
     }
     const CommandSpan span(recorder, "load on " + name);
+    const Activity activity("loading on", name);
     const Clock::time_point start = Clock::now();
     auto executable = platform->Load(module_, options);
     const Clock::duration took = Clock::now() - start;
@@ -315,6 +317,7 @@ class RunDriver {
   Result<replay::RunResult> RunInto(replay::RunStream& stream, replay::Executable& executable,
                                     const replay::RunOptions& options) {
     feeds_.Rewind();
+    const Activity activity("running", module_->name());
     return executable.Run(source_->inputs().lists, options, stream);
   }
 

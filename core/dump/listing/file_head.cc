@@ -15,6 +15,7 @@
 #include "core/base/checked.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"
+#include "core/base/progress/activity.h"
 #include "core/base/unique_fd.h"
 #include "core/dump/listing/head_table.h"
 #include "core/dump/readers/line_reader.h"
@@ -245,6 +246,7 @@ Result<FileHeads> ReadHeads(const std::string& folder, Listing& listing, const L
   files.resize(count);
   listing.keys.resize(count);
   std::atomic<int64_t> done = 0;
+  Activity activity("reading", folder, static_cast<int64_t>(count));
   int jobs = options.jobs > 0 ? options.jobs : AvailableCpus();
   const int64_t a_time =
       std::clamp<int64_t>(static_cast<int64_t>(count) / (4 * int64_t{jobs}), 1, kFilesATime);
@@ -266,8 +268,9 @@ Result<FileHeads> ReadHeads(const std::string& folder, Listing& listing, const L
       files[at].kind = read[at].kind;
     }
     auto now_done = static_cast<int64_t>(end - begin);
-    if (options.progress)
-      options.progress(done.fetch_add(now_done) + now_done, static_cast<int64_t>(count));
+    const int64_t all_done = done.fetch_add(now_done) + now_done;
+    activity.Done(all_done);
+    if (options.progress) options.progress(all_done, static_cast<int64_t>(count));
   };
   int64_t blocks = (static_cast<int64_t>(count) + a_time - 1) / a_time;
   HLOSCOPE_TRY(ParallelFor(blocks, jobs, read_some, options.stop));

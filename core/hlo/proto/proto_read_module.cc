@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/counted.h"
+#include "core/base/progress/activity.h"
 #include "core/hlo/proto/proto_computation.h"
 #include "core/hlo/proto/proto_header.h"
 #include "core/hlo/proto/proto_values.h"
@@ -31,7 +32,11 @@ class ModuleReader {
     HLOSCOPE_TRY(ReadFields(bytes));
     HLOSCOPE_TRY(Declare());
     scope_.builder.Reserve(instruction_bytes_.size());
-    for (size_t k = 0; k < slices_.size(); ++k) HLOSCOPE_TRY(ReadComputation(k));
+    Activity activity("decoding", {}, std::ssize(instruction_bytes_));
+    for (size_t k = 0; k < slices_.size(); ++k) {
+      activity.Done(static_cast<int64_t>(slices_[k].first_instruction));
+      HLOSCOPE_TRY(ReadComputation(k));
+    }
     HLOSCOPE_TRY(CheckCalls());
     auto entry = scope_.computations.find(entry_id_);
     if (entry == scope_.computations.end()) {

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "core/base/checked.h"
+#include "core/base/progress/activity.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/proto/proto_header.h"
 #include "core/hlo/proto/proto_recovery.h"
@@ -267,6 +268,7 @@ class ModuleWriter {
 }  // namespace
 
 std::string ModuleToProto(const Module& module, ProtoIds ids) {
+  const Activity activity("encoding", module.name());
   return ModuleWriter(module, ids).Write();
 }
 

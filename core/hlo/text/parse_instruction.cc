@@ -136,6 +136,7 @@ bool TextParser::ParseInstruction() {
   size_t attributes = attribute_stack_.size();
   bool root = cursor_.Peek() == 'R' && cursor_.ConsumeWord("ROOT");
   bool percent = cursor_.Peek() == '%';
+  activity_.Done(static_cast<int64_t>(cursor_.offset()));
   auto offset = static_cast<uint32_t>(std::min<uint64_t>(cursor_.offset(), kNone));
   std::string_view text = cursor_.ReadName();
   if (text.empty() || (!percent && IsKeyword(text))) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/progress/activity.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/text/text_printer.h"
 #include "core/hlo/text/value_text.h"
@@ -46,6 +47,7 @@ std::vector<uint8_t> FusionComputations(const Module& module) {
 const PrintOptions& OptionsOf(TextFormat format) { return kOptions[static_cast<size_t>(format)]; }
 
 void PrintText(const Module& module, TextFormat format, std::string& out) {
+  const Activity activity("printing", module.name());
   TextPrinter(module, format, out).PrintModule();
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/base/progress/activity.h"
 #include "core/hlo/diagnostic.h"
 #include "core/hlo/module_builder.h"
 #include "core/hlo/opcode.h"
@@ -33,7 +34,8 @@ namespace hloscope::hlo {
 // (index or id kNone), so that its users are not reported too.
 class TextParser {
  public:
-  TextParser(std::string_view text, const Limits& limits) : cursor_(text), limits_(limits) {}
+  TextParser(std::string_view text, const Limits& limits)
+      : cursor_(text), limits_(limits), activity_("parsing", {}, std::ssize(text)) {}
 
   ParseResult Run();
 
@@ -311,6 +313,7 @@ class TextParser {
 
   TextCursor cursor_;
   const Limits& limits_;
+  Activity activity_;  // in bytes
   ModuleBuilder builder_;
   std::vector<Diagnostic> diagnostics_;
   size_t error_count_ = 0;

@@ -2,11 +2,13 @@
 // sure of.
 #include "core/hlo/verify/verifier.h"
 
+#include "core/base/progress/activity.h"
 #include "core/hlo/verify/verify_context.h"
 
 namespace hloscope::hlo {
 
 std::vector<Diagnostic> Verify(const Module& module, const VerifyOptions& options) {
+  const Activity activity("verifying", module.name());
   VerifyContext context(module, options);
   if (!VerifyStructure(context)) return context.Take();
   context.ComputeShapeFacts();
