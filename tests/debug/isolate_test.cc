@@ -2,14 +2,20 @@
 #include "core/debug/run/isolate.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
 #include <tuple>
 
 #include "core/backends/make_platform.h"
 #include "core/base/work_count.h"
 #include "core/debug/pieces/pieces.h"
 #include "core/debug/run/extract.h"
+#include "core/debug/run/run_module.h"
+#include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/sharding/manual_region.h"
 #include "core/hlo/sharding/topology.h"
@@ -304,6 +310,78 @@ TEST(Isolate, PiecesGrowUntilTheyDifferAndNoFurther) {
   const auto large = grow(ChainOf(1500, 0));
   ASSERT_FALSE(large.has_value());
   EXPECT_EQ(large.error().message, "their parts are many times the module");
+}
+
+// A piece that a depth does not make larger is not run again.
+TEST(Isolate, NoPieceRunsTwice) {
+  const auto right = *replay::MakePlatform("interpreter");
+  const auto parsed = hlo::ParseText(ChainOf(3, 0));
+  ASSERT_TRUE(parsed.ok());
+  WrongAboutPairs counted;
+  IsolateRequest request;
+  request.platform = &counted;
+  request.reference = right.get();
+  std::vector<std::string> progress;
+  request.on_progress = [&](const replay::RunProgress& told) { progress.push_back(told.what); };
+  Isolation isolation(*parsed.module, request);
+  const std::vector<Literal> inputs = {
+      Literal::Dense(hlo::Shape::Array(hlo::ElementType::kF32, {8}), std::vector<std::byte>(32))};
+  ASSERT_TRUE(isolation.Run(inputs, [](const InstructionReport&) {}).has_value());
+  progress.clear();
+  counted.loads = 0;
+  const auto found = isolation.GrowPieces();
+  ASSERT_TRUE(found.has_value() && !found->has_value());
+  // Of the four instructions three grow to depth 1, two to 2, one to 4 and none to 8: one module
+  // each.
+  EXPECT_EQ(counted.loads, 3);
+  EXPECT_EQ(progress, std::vector<std::string>(4, "levels of operands with each instruction"));
+}
+
+// Expected results that nothing explains send the search for pieces through the whole module; where
+// its time is over there, what was compared before holds.
+TEST(Isolate, AnAnswerOutlivesTheSearchForPieces) {
+  const auto parsed = hlo::ParseText(ChainOf(12, 0));
+  ASSERT_TRUE(parsed.ok());
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("hloscope_grow_" + std::to_string(::getpid())))
+          .string() +
+      ".npz";
+  const Literal zeros =
+      Literal::Dense(hlo::Shape::Array(hlo::ElementType::kF32, {8}), std::vector<std::byte>(32));
+  ASSERT_TRUE(dump::WriteTensors(path, dump::TensorNames::kOutputs, {&zeros, 1}).has_value());
+  RunSpec spec;
+  spec.reference.name = spec.test.name;
+  spec.compare.expect = {path};
+  spec.compare.isolate = true;
+  const auto run = [&](bool is_late) {
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::seconds(is_late ? 4 : 600);
+    spec.budget.deadline = deadline;
+    RunSinks sinks;
+    bool has_grown = false;
+    sinks.on_progress = [&](const replay::RunProgress& told) {
+      if (!told.what.starts_with("levels of operands")) return;
+      has_grown = true;
+      if (is_late) std::this_thread::sleep_until(deadline + std::chrono::milliseconds(10));
+    };
+    const RunReport report = RunModule(parsed.module, spec, sinks);
+    EXPECT_TRUE(has_grown);
+    EXPECT_EQ(report.status, RunStatus::kDiffers);
+    EXPECT_FALSE(report.error) << report.error->message;
+    EXPECT_FALSE(report.first_divergent);
+    EXPECT_EQ(report.outputs.size(), 1u);
+    EXPECT_TRUE(report.outputs[0].compared && !report.outputs[0].comparison.equal());
+    return report.warnings;
+  };
+  const auto said = [](const std::vector<std::string>& warnings, std::string_view what) {
+    return std::ranges::any_of(warnings,
+                               [&](const std::string& one) { return one.starts_with(what); });
+  };
+  EXPECT_TRUE(said(run(false), "no instruction differs alone or together with its producers"));
+  EXPECT_TRUE(said(run(true),
+                   "no instruction differs alone; not all were tried together with "
+                   "their producers: the deadline"));
+  std::filesystem::remove(path);
 }
 
 // A manual region (shard_map) as the partitioner writes it, and as Shardy does.
