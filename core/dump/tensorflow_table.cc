@@ -179,9 +179,9 @@ class Together {
       summary_->warnings.push_back(graph.error().ToString());
       return;
     }
-    for (const std::string& warning : (*graph)->warnings) {
-      summary_->warnings.push_back(
-          fmt::format("{}: {}", model_.files()[static_cast<size_t>(file)].path, warning));
+    for (Error warning : (*graph)->warnings) {
+      warning.place.file = model_.files()[static_cast<size_t>(file)].path;
+      summary_->warnings.push_back(warning.ToString());
     }
     for (const TensorFlowCluster& cluster : (*graph)->clusters) {
       auto [at, is_new] = clusters_.try_emplace(cluster.name, cluster);

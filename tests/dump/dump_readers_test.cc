@@ -319,7 +319,7 @@ TEST(TensorFlowGraphTest, NamesClustersAndReasons) {
   EXPECT_EQ(graph->clusters[0].devices, (std::vector<std::string>{"/device:CPU:0"}));
   EXPECT_FALSE(ReadTensorFlowGraph("just words\n", Limits{}));
   std::string deep;
-  for (int k = 0; k < 10'000; ++k) deep += "node {\n";
+  for (int k = 0; k < 10'000; ++k) deep += k == 0 ? "node {\n" : "attr {\n";
   EXPECT_FALSE(ReadTensorFlowGraph(deep, Limits{})) << "nesting is limited";
 }
 

@@ -82,23 +82,43 @@ bool LooksLikeText(std::string_view bytes) {
   return std::ranges::all_of(head, IsPlain);
 }
 
-// `field: value` or `message {` on the first line that is not a comment.
-FileKind SniffTextProto(std::string_view text) {
-  while (text.starts_with('#')) {
-    size_t line_end = text.find('\n');
-    if (line_end == std::string_view::npos) return FileKind::kText;
-    text.remove_prefix(line_end + 1);
+constexpr std::string_view kProtoSpace = " \t\r\n\f\v";
+
+// White space and comments of a text proto.
+std::string_view SkipProtoSpace(std::string_view text) {
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(kProtoSpace), text.size()));
+    if (!text.starts_with('#')) return text;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
   }
+}
+
+// What stands behind the name of a field of a text proto: `{` or `<` of a message, with a colon
+// before it or not, `[` of a list, else `:` of a value; 0: neither.
+char AfterProtoField(std::string_view text) {
+  text = SkipProtoSpace(text);
+  if (text.empty()) return '\0';
+  if (text.front() == '{' || text.front() == '<') return '{';
+  if (text.front() != ':') return text.front() == '[' ? '[' : '\0';
+  text = SkipProtoSpace(text.substr(1));
+  if (text.empty() || text.front() == '[') return text.empty() ? '\0' : '[';
+  return text.front() == '{' || text.front() == '<' ? '{' : ':';
+}
+
+// `field: value` or `message {` at the start, behind comments.
+FileKind SniffTextProto(std::string_view text) {
+  text = SkipProtoSpace(text);
   const std::string_view word = text.substr(
       0, std::min(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), text.size()));
-  // White space here changes where protobuf prints for debugging.
+  const char opens = AfterProtoField(text.substr(word.size()));
+  const bool is_graph = word == "node" || word == "library" || word == "versions";
+  if (is_graph && (opens == '{' || opens == '[')) return FileKind::kTensorFlowGraph;
+  // Of other words only what stands on their line tells a field from a plain text. White space here
+  // changes where protobuf prints for debugging.
   const size_t after = text.find_first_not_of(" \t", word.size());
-  if (word.empty() || after == std::string_view::npos) return FileKind::kText;
-  const char opens = text[after];
-  if (opens != ':' && opens != '{') return FileKind::kText;
+  if (word.empty() || after == std::string_view::npos || (text[after] != ':' && text[after] != '{'))
+    return FileKind::kText;
   if (word.starts_with("xla_") && opens == ':') return FileKind::kDebugOptions;
-  if (opens == '{' && (word == "node" || word == "library" || word == "versions"))
-    return FileKind::kTensorFlowGraph;
   if (opens == '{' && (word == "hlo_module" || word == "hlo")) return FileKind::kHloTextProto;
   bool module =
       text.starts_with("name:") && (text.find("computations {") != std::string_view::npos ||
@@ -134,13 +154,12 @@ bool OpensAsTextProto(std::string_view text) {
     return end > 0;
   };
   if (!skip(kName)) return false;
-  skip(" \t");
-  if (!text.starts_with('{')) return false;
-  text.remove_prefix(1);
-  skip(" \t\r\n");
-  if (!skip(kName)) return false;
-  skip(" ");
-  return text.starts_with(':') || text.starts_with('{');
+  const char opens = AfterProtoField(text);
+  if (opens != '{' && opens != '[') return false;
+  text.remove_prefix(std::min(text.find_first_of("{<"), text.size()));
+  if (text.empty()) return false;
+  text = SkipProtoSpace(text.substr(1));
+  return skip(kName) && AfterProtoField(text) != '\0';
 }
 
 // A module of MLIR after lines of comments, which say where it is from.

@@ -19,6 +19,10 @@ constexpr bool IsModuleKind(FileKind kind) {
   return kind == FileKind::kHloText || kind == FileKind::kHloProto ||
          kind == FileKind::kHloTextProto || kind == FileKind::kBundle || kind == FileKind::kPlan;
 }
+// A GraphDef of TensorFlow, however it is written.
+constexpr bool IsTensorFlowKind(FileKind kind) {
+  return kind == FileKind::kTensorFlowGraph || kind == FileKind::kTensorFlowGraphProto;
+}
 // True for what XLA translates to HLO.
 constexpr bool IsProgramKind(FileKind kind) {
   return kind == FileKind::kStableHloText || kind == FileKind::kMlirBytecode ||

@@ -1,99 +1,57 @@
 // The text format of protobuf, without recursion: an open message is an entry of a stack.
 #include "core/dump/readers/text_proto.h"
 
-#include <algorithm>
 #include <charconv>
 
-#include "core/hlo/proto/debug_mark.h"
-#include "core/hlo/text/text_cursor.h"
+#include "core/dump/readers/text_proto_scanner.h"
 
 namespace hloscope::dump {
 namespace {
 
 constexpr size_t kMaxDepth = 100;
 
-class Scanner {
- public:
-  explicit Scanner(std::string_view text) : text_(text), at_(DebugMarkLength(text)) {
-    line_ += static_cast<uint32_t>(std::ranges::count(text.substr(0, at_), '\n'));
-  }
-  uint32_t line() const { return line_; }
-  char Peek() {
-    SkipSpace();
-    return at_ < text_.size() ? text_[at_] : '\0';
-  }
-  bool AtEnd() {
-    SkipSpace();
-    return at_ >= text_.size();
-  }
-  bool Take(char c) {
-    if (Peek() != c || at_ >= text_.size()) return false;
-    ++at_;
-    return true;
-  }
-  std::string_view Name() {
-    if (Take('[')) {
-      const size_t end = text_.find(']', at_);
-      if (end == text_.npos) return {};
-      const std::string_view name = text_.substr(at_, end - at_);
-      at_ = end + 1;
-      return name;
-    }
-    return Word();
-  }
-  // A number, an enumerator, or strings one after another.
-  std::string_view Value() {
-    const char c = Peek();
-    if (c != '"' && c != '\'') return Word();
-    const size_t begin = at_;
-    size_t end = at_;
-    while (Peek() == '"' || Peek() == '\'') {
-      const char quote = text_[at_++];
-      while (at_ < text_.size() && text_[at_] != quote) {
-        if (text_[at_] == '\n') return {};
-        at_ += text_[at_] == '\\' ? 2 : 1;
-      }
-      if (at_ >= text_.size()) return {};
-      end = ++at_;
-    }
-    return text_.substr(begin, end - begin);
-  }
+// From the first byte of one token to the last of another.
+std::string_view Through(const TextProtoToken& first, const TextProtoToken& last) {
+  const char* const end = last.text.data() + last.text.size();
+  return {first.text.data(), static_cast<size_t>(end - first.text.data())};
+}
 
- private:
-  std::string_view Word() {
-    SkipSpace();
-    const size_t begin = at_;
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      const bool part = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                        (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '+' || c == '.' ||
-                        c == '/';
-      if (!part) break;
-      ++at_;
-    }
-    return text_.substr(begin, at_ - begin);
+// A name, or what stands in brackets: an extension or the type of an Any. Empty: neither.
+std::string_view TakeFieldName(TextProtoScanner& in) {
+  TextProtoToken first = in.token(), last = first;
+  if (first.kind == TextProtoTokenKind::kName) {
+    in.Take();
+    return first.text;
   }
-  void SkipSpace() {
-    for (; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
-      if (c == '\n') {
-        ++line_;
-      } else if (c == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size()) - 1;
-      } else if (c != ' ' && c != '\t' && c != '\r') {
-        return;
-      }
-    }
+  if (!in.TakeIf('[')) return {};
+  for (first = in.token(); !in.token().Is(']'); in.Take()) {
+    if (in.token().kind == TextProtoTokenKind::kEnd || in.token().line != first.line) return {};
+    last = in.token();
   }
-  std::string_view text_;
-  size_t at_ = 0;
-  uint32_t line_ = 1;
-};
+  in.Take();
+  return last.Is('[') ? std::string_view() : Through(first, last);
+}
+
+// A number, an enumerator, or strings one after another; empty: none of them.
+std::string_view TakeFieldValue(TextProtoScanner& in) {
+  using enum TextProtoTokenKind;
+  const TextProtoToken first = in.token();
+  TextProtoToken last;
+  if (first.kind == kString) {
+    for (; in.token().kind == kString; in.Take()) last = in.token();
+    return Through(first, last);
+  }
+  in.TakeIf('-');
+  last = in.token();
+  if (last.kind != kName && last.kind != kInteger && last.kind != kFloat) return {};
+  in.Take();
+  return Through(first, last);
+}
 
 }  // namespace
 
 TextProto::TextProto(std::string_view text) {
-  Scanner in(text);
+  TextProtoScanner in(text);
   std::vector<uint32_t> open;  // messages, outermost first
   std::vector<char> closing;
   auto close = [&] {
@@ -101,25 +59,27 @@ TextProto::TextProto(std::string_view text) {
     open.pop_back();
     closing.pop_back();
   };
-  while (!in.AtEnd()) {
-    if (!open.empty() && in.Take(closing.back())) {
+  while (in.token().kind != TextProtoTokenKind::kEnd) {
+    if (!open.empty() && in.TakeIf(closing.back())) {
       close();
       continue;
     }
-    if (in.Take(',') || in.Take(';')) continue;
-    Field field{.name = in.Name(), .raw = {}, .line = in.line()};
+    if (in.TakeIf(',') || in.TakeIf(';')) continue;
+    const uint32_t line = in.token().line;
+    Field field{.name = TakeFieldName(in), .raw = {}, .line = line};
     if (field.name.empty()) {
       why_ = "expected the name of a field";
       break;
     }
-    const bool has_colon = in.Take(':');
-    const bool is_list = has_colon && in.Take('[');
-    if (in.Peek() == '{' || in.Peek() == '<') {
+    const bool has_colon = in.TakeIf(':');
+    const bool is_list = has_colon && in.TakeIf('[');
+    if (in.token().Is('{') || in.token().Is('<')) {
       if (is_list || open.size() == kMaxDepth) {
         why_ = is_list ? "lists of messages are not read" : "messages are nested too deep";
         break;
       }
-      closing.push_back(in.Take('{') ? '}' : (in.Take('<'), '>'));
+      closing.push_back(in.token().Is('{') ? '}' : '>');
+      in.Take();
       field.is_message = true;
       open.push_back(static_cast<uint32_t>(fields_.size()));
       fields_.push_back(field);
@@ -129,12 +89,12 @@ TextProto::TextProto(std::string_view text) {
       why_ = "expected `:` or `{` after the name of a field";
       break;
     }
-    bool is_last = is_list && in.Take(']');
+    bool is_last = is_list && in.TakeIf(']');
     while (!is_last) {
-      field.raw = in.Value();
+      field.raw = TakeFieldValue(in);
       if (field.raw.empty()) break;
       fields_.push_back(field);
-      is_last = !is_list || in.Take(']') || !in.Take(',');
+      is_last = !is_list || in.TakeIf(']') || !in.TakeIf(',');
     }
     if (!is_last) {
       why_ = "expected a value";
@@ -142,21 +102,19 @@ TextProto::TextProto(std::string_view text) {
     }
   }
   if (why_.empty() && !open.empty()) why_ = "a message is not closed: the text is cut off";
-  if (!why_.empty()) why_line_ = in.line();
+  if (!why_.empty()) why_line_ = in.token().line;
   while (!open.empty()) close();
 }
 
 std::string TextProto::Decode(std::string_view raw) {
   if (!raw.starts_with('"') && !raw.starts_with('\'')) return std::string(raw);
   std::string out;
-  for (size_t begin = 0; (begin = raw.find_first_of("\"'", begin)) != raw.npos;) {
-    const char quote = raw[begin++];
-    size_t end = begin;
-    while (end < raw.size() && raw[end] != quote) end += raw[end] == '\\' ? 2 : 1;
-    end = std::min(end, raw.size());
-    const std::string_view part = raw.substr(begin, end - begin);
-    out += hlo::Unescape(part).value_or(std::string(part));
-    begin = end + 1;
+  for (TextProtoScanner in(raw); in.token().kind == TextProtoTokenKind::kString; in.Take()) {
+    const size_t before = out.size();
+    const std::string_view token = in.token().text;
+    if (AppendTextProtoString(token, out)) continue;
+    out.resize(before);
+    out += token.substr(1, token.size() - 2);
   }
   return out;
 }

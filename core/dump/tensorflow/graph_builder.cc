@@ -177,10 +177,12 @@ TensorFlowGraph GraphBuilder::Finish() {
 Result<TensorFlowGraph> ReadTensorFlowGraph(std::string_view bytes, const Limits& limits) {
   GraphBuilder builder;
   const bool wire = LooksLikeGraphWire(bytes);
-  Status status = wire ? ReadGraphWire(bytes, builder) : ReadGraphText(bytes, limits, builder);
+  GraphLosses losses;
+  Status status =
+      wire ? ReadGraphWire(bytes, builder) : ReadGraphText(bytes, limits, builder, losses);
   if (!status) return std::unexpected(std::move(status).error());
   TensorFlowGraph graph = builder.Finish();
-  graph.warnings = wire ? LossesOfGraphWire(bytes) : LossesOfGraphText(bytes);
+  graph.warnings = wire ? LossesOfGraphWire(bytes) : losses.Finish();
   MarkOutside(graph);
   return graph;
 }

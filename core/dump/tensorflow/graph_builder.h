@@ -8,6 +8,8 @@
 
 namespace hloscope::dump {
 
+class GraphLosses;
+
 class GraphBuilder {
  public:
   void BeginFunction() { graph_.functions.emplace_back(); }
@@ -40,8 +42,10 @@ class GraphBuilder {
   bool in_function_ = false;
 };
 
-// The two ways a GraphDef is written. Input errors as of ReadTensorFlowGraph().
-Status ReadGraphText(std::string_view text, const Limits& limits, GraphBuilder& builder);
+// The two ways a GraphDef is written. Input errors as of ReadTensorFlowGraph(); the text's losses
+// are found on the way.
+Status ReadGraphText(std::string_view text, const Limits& limits, GraphBuilder& builder,
+                     GraphLosses& losses);
 Status ReadGraphWire(std::string_view bytes, GraphBuilder& builder);
 
 // The number of a type as the text format writes it, "DT_FLOAT" or "DT_FLOAT_REF"; 0: none.

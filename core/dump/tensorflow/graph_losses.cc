@@ -51,6 +51,15 @@ const GraphField* FindGraphField(std::string_view message, uint32_t number) {
   return Find(message, &GraphField::number, number);
 }
 
+std::string NamesOfGraphFields(std::string_view message) {
+  constexpr size_t kMost = 6;
+  const std::span<const GraphField> fields = FieldsOf(message);
+  std::string names;
+  for (size_t k = 0; k < std::min(fields.size(), kMost); ++k)
+    names += fmt::format("{}{}", k == 0 ? "" : ", ", fields[k].name);
+  return fields.size() > kMost ? names + ", …" : names;
+}
+
 std::string OpenGraphMessage::Add(const GraphField& field) {
   const bool again = std::ranges::find(seen_, field.number) != seen_.end();
   const bool first = seen_.empty();
@@ -77,21 +86,29 @@ std::string OpenGraphMessage::Missing() const {
   return {};
 }
 
-void GraphLosses::Add(const std::string& place, const std::string& what) {
+std::string GraphPlace::ToString() const {
+  return byte < 0 ? fmt::format("line {}", line) : fmt::format("byte {}", byte);
+}
+
+void GraphLosses::Add(const GraphPlace& place, const std::string& what, std::string hint) {
   if (found_.size() >= kMax) {
     ++left_out_;
     return;
   }
-  found_.push_back(node_.empty() ? fmt::format("{}: {}", place, what)
-                                 : fmt::format("{}: node {}: {}", place, node_, what));
+  std::string message = place.byte < 0 ? "" : place.ToString() + ": ";
+  if (!node_.empty()) message += fmt::format("node {}: ", node_);
+  found_.push_back({ErrorClass::kInput,
+                    message + what,
+                    {.file = {}, .line = place.line, .column = place.column},
+                    std::move(hint)});
 }
 
-void GraphLosses::Node(const std::string& name, const std::string& place) {
+void GraphLosses::Node(const std::string& name, const GraphPlace& place) {
   const auto [at, is_new] = scope().places.try_emplace(name, place);
-  if (!is_new) Add(place, fmt::format("another node {} is at {}", name, at->second));
+  if (!is_new) Add(place, fmt::format("another node {} is at {}", name, at->second.ToString()));
 }
 
-void GraphLosses::Input(const std::string& node, std::string_view input, const std::string& place) {
+void GraphLosses::Input(const std::string& node, std::string_view input, const GraphPlace& place) {
   scope().uses.push_back({node, std::string(ParseInput(input).node), place});
 }
 
@@ -109,9 +126,10 @@ void GraphLosses::EndFunction() {
   in_function_ = false;
 }
 
-std::vector<std::string> GraphLosses::Finish() {
+std::vector<Error> GraphLosses::Finish() {
   CheckUses(outer_);
-  if (left_out_ > 0) found_.push_back(fmt::format("and {} more losses", left_out_));
+  if (left_out_ > 0)
+    found_.push_back({ErrorClass::kInput, fmt::format("and {} more losses", left_out_), {}, {}});
   return std::move(found_);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/base/result.h"
 
 namespace hloscope::dump {
 
@@ -33,9 +34,12 @@ struct GraphField {
   bool repeated;
 };
 inline constexpr std::string_view kGraphMessage = "GraphDef";
+inline constexpr int kMaxGraphNesting = 100;  // of messages in wire format, as protobuf's own limit
 // Null: the message has no such field.
 const GraphField* FindGraphField(std::string_view message, std::string_view name);
 const GraphField* FindGraphField(std::string_view message, uint32_t number);
+// "name, op, input, device, attr, …": what the message may hold.
+std::string NamesOfGraphFields(std::string_view message);
 
 // One message that is being read: what must not come twice, and what must come.
 class OpenGraphMessage {
@@ -52,10 +56,17 @@ class OpenGraphMessage {
   std::vector<uint32_t> seen_;
 };
 
+// In a text by line and column, from 1; in the wire format by byte, from 0.
+struct GraphPlace {
+  uint32_t line = 0, column = 0;
+  int64_t byte = -1;             // -1: it is a text
+  std::string ToString() const;  // "line 12" or "byte 345"
+};
+
 class GraphLosses {
  public:
-  // Places are "line 12" or "byte 345".
-  void Add(const std::string& place, const std::string& what);
+  // `what` says what was expected too; `hint` how to mend it.
+  void Add(const GraphPlace& place, const std::string& what, std::string hint = {});
 
   // Names of the graph, or of a function between BeginFunction and EndFunction.
   void BeginFunction() {
@@ -64,20 +75,21 @@ class GraphLosses {
   }
   void EndFunction();
   void Argument(std::string name) { scope().places.try_emplace(std::move(name)); }
-  void Node(const std::string& name, const std::string& place);
-  void Input(const std::string& node, std::string_view input, const std::string& place);
+  void Node(const std::string& name, const GraphPlace& place);
+  void Input(const std::string& node, std::string_view input, const GraphPlace& place);
 
   // The node that is being read, for messages.
   void SetNode(std::string name) { node_ = std::move(name); }
-  // Names that no node has are told last.
-  std::vector<std::string> Finish();
+  // Names that no node has are told last. The file of each place is empty.
+  std::vector<Error> Finish();
 
  private:
   struct Use {
-    std::string node, input, place;
+    std::string node, input;
+    GraphPlace place;
   };
   struct Scope {
-    std::map<std::string, std::string, std::less<>> places;  // of nodes and arguments
+    std::map<std::string, GraphPlace, std::less<>> places;  // of nodes and arguments
     std::vector<Use> uses;
   };
   Scope& scope() { return in_function_ ? inner_ : outer_; }
@@ -86,12 +98,11 @@ class GraphLosses {
   Scope outer_, inner_;
   bool in_function_ = false;
   std::string node_;
-  std::vector<std::string> found_;
+  std::vector<Error> found_;
   size_t left_out_ = 0;
 };
 
-// The losses of a whole graph.
-std::vector<std::string> LossesOfGraphText(std::string_view text);
-std::vector<std::string> LossesOfGraphWire(std::string_view bytes);
+// The losses of a whole graph; those of a text are found as it is read.
+std::vector<Error> LossesOfGraphWire(std::string_view bytes);
 
 }  // namespace hloscope::dump

@@ -12,8 +12,6 @@ namespace {
 using hlo::WireField;
 using hlo::WireReader;
 
-constexpr int kMaxNested = 100;  // as protobuf's own limit
-
 // How a value of the kind is stored: the last three bits of a tag.
 uint32_t WireTypeOf(GraphFieldKind kind) {
   switch (kind) {
@@ -37,15 +35,15 @@ class WireLosses {
   explicit WireLosses(std::string_view bytes) : begin_(bytes.data()) {
     Message(bytes, kGraphMessage, 0);
   }
-  std::vector<std::string> Finish() {
+  std::vector<Error> Finish() {
     losses_.SetNode({});
     return losses_.Finish();
   }
 
  private:
-  std::string Place(const char* at) const { return fmt::format("byte {}", at - begin_); }
+  GraphPlace PlaceOf(const char* at) const { return {.byte = at - begin_}; }
   void Complain(const char* at, const std::string& what) {
-    if (!what.empty()) losses_.Add(Place(at), what);
+    if (!what.empty()) losses_.Add(PlaceOf(at), what);
   }
 
   void Message(std::string_view bytes, std::string_view message, int nested) {
@@ -85,7 +83,7 @@ class WireLosses {
   }
 
   void Inner(const GraphField& row, std::string_view bytes, const char* at, int nested) {
-    if (nested >= kMaxNested) return Complain(at, "nested too deeply");
+    if (nested >= kMaxGraphNesting) return Complain(at, "nested too deeply");
     Message(bytes, row.inner, nested + 1);
   }
 
@@ -116,11 +114,11 @@ class WireLosses {
       return Complain(at, fmt::format("{} of {} is not UTF-8", row.name, row.message));
     if (row.message == "NodeDef" && row.name == "name") {
       node = field.bytes;
-      losses_.Node(node, Place(at));
+      losses_.Node(node, PlaceOf(at));
       losses_.SetNode(node);
     }
     if (row.message == "NodeDef" && row.name == "input")
-      losses_.Input(node, field.bytes, Place(at));
+      losses_.Input(node, field.bytes, PlaceOf(at));
     if (row.message == "ArgDef" && row.name == "name") losses_.Argument(std::string(field.bytes));
   }
 
@@ -130,8 +128,6 @@ class WireLosses {
 
 }  // namespace
 
-std::vector<std::string> LossesOfGraphWire(std::string_view bytes) {
-  return WireLosses(bytes).Finish();
-}
+std::vector<Error> LossesOfGraphWire(std::string_view bytes) { return WireLosses(bytes).Finish(); }
 
 }  // namespace hloscope::dump

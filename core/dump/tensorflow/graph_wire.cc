@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/dump/tensorflow/graph_builder.h"
+#include "core/dump/tensorflow/graph_losses.h"
 #include "core/hlo/proto/wire_reader.h"
 
 namespace hloscope::dump {
@@ -107,7 +108,31 @@ class ReaderOfWire {
       if (field.tag == AsVarint(3)) builder_.Flag(key, false);
       if (field.tag == AsVarint(6)) builder_.Type(key, field.AsInt32());
       if (field.tag == AsBytes(8) && key == "value") Tensor(field.bytes);
-      if (field.tag == AsBytes(10)) builder_.Function(std::string(First(field.bytes)));
+      if (field.tag == AsBytes(10)) Functions(field.bytes, 0);
+    }
+  }
+
+  // The function, and those that its attributes name.
+  void Functions(std::string_view bytes, int nested) {
+    if (nested > kMaxGraphNesting) return;
+    WireReader reader(bytes);
+    WireField field;
+    while (reader.Next(field)) {
+      if (field.tag == AsBytes(1)) builder_.Function(std::string(field.bytes));
+      if (field.tag == AsBytes(2)) FunctionsOfValue(EntryOf(field.bytes).value, nested + 1);
+    }
+  }
+  void FunctionsOfValue(std::string_view bytes, int nested) {
+    WireReader reader(bytes);
+    WireField field;
+    while (reader.Next(field)) {
+      if (field.tag == AsBytes(10)) Functions(field.bytes, nested);
+      if (field.tag != AsBytes(1)) continue;
+      WireReader list(field.bytes);
+      WireField part;
+      while (list.Next(part)) {
+        if (part.tag == AsBytes(9)) Functions(part.bytes, nested);
+      }
     }
   }
 
@@ -122,7 +147,7 @@ class ReaderOfWire {
         while (packed.NextVarint(type)) builder_.Type(key, static_cast<int32_t>(type));
       }
       if (field.tag == AsBytes(7) && key == "_output_shapes") Shape(field.bytes);
-      if (field.tag == AsBytes(9)) builder_.Function(std::string(First(field.bytes)));
+      if (field.tag == AsBytes(9)) Functions(field.bytes, 0);
       const bool ints = field.number() == 3;
       if (ints) builder_.Flag(key, false);
     }

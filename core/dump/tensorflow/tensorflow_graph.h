@@ -82,7 +82,7 @@ struct TensorFlowGraph {
   std::vector<TensorFlowNode> nodes;
   std::vector<TensorFlowFunction> functions;  // of the library, in order
   std::vector<TensorFlowCluster> clusters;    // by name
-  std::vector<std::string> warnings;
+  std::vector<Error> warnings;                // what could not be read, by place in the file
 };
 
 // Reads a GraphDef in text or wire format. Input error: not a GraphDef, or cut off in a way that
