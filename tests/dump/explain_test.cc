@@ -60,6 +60,22 @@ TEST(ExplainTest, MustCompileFailuresOfTensorFlow) {
   }
 }
 
+// TensorFlow logs a warning of each before Python raises it, which ends the program.
+TEST(ExplainTest, WhatWasRaisedIsNoWarning) {
+  int raised = 0;
+  for (const Expected& row : kErrors) {
+    const std::string text = ReadError(row.file);
+    const size_t traceback = text.rfind("Traceback (most recent call last)");
+    if (traceback == std::string::npos || !text.substr(traceback).contains("errors_impl."))
+      continue;
+    ++raised;
+    const auto errors = ExplainErrors(text);
+    ASSERT_FALSE(errors.empty()) << row.file;
+    EXPECT_EQ(NameOf(errors.front().severity), "error") << row.file;
+  }
+  EXPECT_GT(raised, 5);
+}
+
 // Texts without a line of the program: what they mean, how much it matters, the fix.
 TEST(ExplainTest, WhatRunsSomewhereElse) {
   struct Row {
@@ -83,13 +99,39 @@ TEST(ExplainTest, WhatRunsSomewhereElse) {
       {"UnimplementedError: Could not find compiler for platform CUDA: NOT_FOUND: could not\n",
        "no_compiler", "no XLA compiler for CUDA", "tensorflow[and-cuda]", kError},
       {", name: \"/device:XLA_GPU:0\"\ndevice_type: \"XLA_GPU\"\n", "xla_devices",
-       "not the GPU that TensorFlow uses", "/device:GPU:0", kError},
+       "not the GPU that TensorFlow uses", "found no usable GPU", kError},
+      {", name: \"/device:XLA_CPU:0\"\ndevice_type: \"XLA_CPU\"\n", "xla_devices",
+       "not the CPU that TensorFlow uses", "/device:CPU:0, which is always there", kError},
       {"InvalidArgumentError: Function invoked by the following node is not compilable: {{node "
        "StatefulPartitionedCall}}\nFused conv implementation does not support grouped "
        "convolutions for now.\n",
        "must_compile", "grouped convolutions", "outside", kError},
       {"W0000 00:00:1795914674.606114   29098 assert_op.cc:39] Ignoring Assert operator a/Assert\n",
        "assert_dropped", "not checked", "outside", kWarning},
+      // Of a program of TensorFlow 1.3, on a machine with a GPU: a queue, no variable.
+      {"2017-08-22 07:52:42.943663: I tensorflow/core/common_runtime/simple_placer.cc:697] "
+       "Ignoring "
+       "device specification /device:GPU:0 for node 'prefetch_queue_Dequeue' because the input "
+       "edge "
+       "from 'prefetch_queue' is a reference connection and already has a device field set to "
+       "/device:CPU:0\n",
+       "soft_placement",
+       "asked for on /device:GPU:0 and runs on /device:CPU:0, where prefetch_queue is",
+       "create prefetch_queue under the same tf.device", kNote},
+      // TensorFlow 1.14, its issue 30748.
+      {"2019-07-19 10:34:52.872785: W tensorflow/core/common_runtime/colocation_graph.cc:1016] "
+       "Failed to place the graph without changing the devices of some resources. Some of the "
+       "operations (that had to be colocated with resource generating operations) are not "
+       "supported on the resources' devices. Current candidate devices are [\n  "
+       "/job:localhost/replica:0/task:0/device:CPU:0].\nSee below for details of this colocation "
+       "group:\nColocation Debug Info:\nColocation group had the following types and supported "
+       "devices: \nRoot Member(assigned_device_name_index_=-1 "
+       "requested_device_name_='/device:GPU:0' assigned_device_name_='' "
+       "resource_device_name_='/device:GPU:0' supported_device_types_=[CPU] "
+       "possible_devices_=[]\nAssign: CPU \nIdentity: CPU XLA_CPU XLA_GPU \nVariableV2: CPU "
+       "\nConst: CPU XLA_CPU XLA_GPU \n",
+       "soft_placement", "all of them run on /job:localhost/replica:0/task:0/device:CPU:0",
+       "hloscope doctor", kWarning},
       {"TypeError: compile() got an unexpected keyword argument 'target_device'\n", "gone_api",
        "no target_device", "jit_compile=True", kError},
       {"E0000 00:00:1737000000.123456 1234 cuda_dnn.cc:522] Loaded runtime CuDNN library: 8.9.2 "

@@ -255,16 +255,21 @@ class Explainer {
       TakeBetter(known, error, evidence->is_repeat);
       return true;
     }
+    // TensorFlow warns of what fails in an operation before it is raised.
+    const auto is_same = [&] {
+      known.severity = std::max(known.severity, error.severity);
+      return true;
+    };
     if (known.file.empty() || (defined_.contains(at->second) && !error.file.empty())) {
       if (!is_definition) defined_.erase(at->second);
       known.file = error.file;
       known.line = error.line;
       if (known.buffers.empty()) known.buffers = error.buffers;
-      return true;
+      return is_same();
     }
     if (error.file.empty() || is_definition ||
         (error.file == known.file && error.line == known.line))
-      return true;
+      return is_same();
     at->second = errors_.size();
     return false;
   }

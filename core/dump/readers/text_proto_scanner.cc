@@ -148,10 +148,10 @@ size_t TextProtoScanner::LengthOfNumber() {
   std::string_view why;
   if (At(0) == '0' && (At(1) == 'x' || At(1) == 'X')) {
     length = 2;
-    if (!skip([](char c) { return HexValue(c) >= 0; })) why = "hexadecimal digits behind 0x";
+    if (!skip([](char c) { return HexValue(c) >= 0; })) why = "hexadecimal digits after 0x";
   } else if (At(0) == '0' && IsDecimal(At(1))) {
     skip(IsOctal);
-    if (skip(IsDecimal)) why = "octal digits behind a leading 0";
+    if (skip(IsDecimal)) why = "octal digits after a leading 0";
   } else {
     skip(IsDecimal);
     if (At(length) == '.') {
@@ -171,7 +171,7 @@ size_t TextProtoScanner::LengthOfNumber() {
     }
   }
   if (skip([](char c) { return IsLetter(c) || IsDecimal(c) || c == '.'; }) && why.empty())
-    why = "a space behind a number";
+    why = "a space after a number";
   return why.empty() ? length : Wrong(length, why);
 }
 

@@ -190,7 +190,7 @@ class GraphTextReader {
            in_.token().Is('/'))
       in_.Take();
     if (!in_.TakeIf(']')) {
-      Wrong("`]` behind the name of an extension", at.line);
+      Wrong("`]` after the name of an extension", at.line);
       return false;
     }
     Say(at, fmt::format("{} has no extensions", Here()), "it is left out");
