@@ -6,31 +6,28 @@
 
 #include "app/fail.h"
 #include "app/output.h"
-#include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/listing/sniff.h"
 #include "core/dump/tensorflow_borders.h"
-#include "core/dump/tensorflow_verdict.h"
 #include "core/graph/labels.h"
-#include "core/graph/tensorflow_picture.h"
+#include "core/graph/tensorflow/tensorflow_picture.h"
 
 namespace hloscope::app {
 namespace {
-
-bool IsGraphKind(dump::FileKind kind) {
-  return kind == dump::FileKind::kTensorFlowGraph || kind == dump::FileKind::kTensorFlowGraphProto;
-}
 
 struct Opened {
   std::shared_ptr<const dump::TensorFlowGraph> graph;
   std::shared_ptr<const dump::TensorFlowSummary> summary;
 };
 
-Result<Opened> Open(const std::string& path, const Context& context) {
-  HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits, {}));
-  if (model->files().empty() || !IsGraphKind(model->files().front().kind))
+Result<Opened> Open(const std::string& path, const FileView& file, const Context& context) {
+  dump::OpenOptions options;
+  options.file = &file;
+  HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits, options));
+  if (model->files().empty() || !dump::IsTensorFlowKind(model->files().front().kind))
     return InputError(path + ": no graph of TensorFlow: expected a GraphDef, text or binary",
                       "TF_DUMP_GRAPH_PREFIX=DIR makes TensorFlow write its graphs");
   Opened opened;
@@ -92,36 +89,29 @@ std::string JsonOf(const std::string& path, const Opened& opened) {
     border.bytes < 0 ? json.Null() : json.Value(border.bytes);
     json.Field("copied", border.copied()).EndObject();
   }
+  json.EndArray().Key("warnings").BeginArray();
+  for (const std::string& warning : opened.summary->warnings) json.Value(warning);
   json.EndArray().EndObject();
   return out + "\n";
 }
 
+void PrintWarnings(const Opened& opened) {
+  for (const std::string& warning : opened.summary->warnings) PrintError("warning: " + warning);
+}
+
 graph::TensorFlowPane PaneOf(const std::string& path, const Opened& opened) {
-  graph::TensorFlowPane pane;
-  pane.boxes = graph::BoxesOf(*opened.graph, *opened.summary);
-  const graph::TensorFlowBoxes& boxes = pane.boxes;
-  pane.heading =
-      fmt::format("{}: {}, {} in {}, {} outside with a reason", path.substr(path.rfind('/') + 1),
-                  Counted(boxes.nodes, "node"), boxes.clustered,
-                  Counted(opened.graph->clusters.size(), "cluster"), boxes.outside);
-  const auto borders = dump::FindBorders(*opened.graph);
-  pane.sentence = dump::BordersText(borders, graph::BytesText);
-  if (boxes.is_folded)
-    pane.sentence += std::string(pane.sentence.empty() ? "" : "; ") +
-                     "boxes are scopes where nodes are too many";
-  return pane;
+  return graph::PaneOf(path, *opened.graph, *opened.summary);
 }
 
 }  // namespace
 
-bool IsTensorFlowGraph(const std::string& path, const Limits& limits) {
-  const auto file = FileView::Open(path, limits);
-  return file && IsGraphKind(dump::Sniff(file->bytes()));
+bool IsTensorFlowGraph(const FileView& file) {
+  return dump::IsTensorFlowKind(dump::Sniff(file.bytes()));
 }
 
-int ShowTensorFlowGraph(const std::string& path, const std::string& second,
+int ShowTensorFlowGraph(const std::string& path, const FileView& file, const std::string& second,
                         const std::string& format, const Context& context) {
-  const auto opened = Open(path, context);
+  const auto opened = Open(path, file, context);
   if (!opened) return Fail(path, opened.error(), context);
   if (!second.empty() && format != "svg")
     return Fail(second,
@@ -139,14 +129,18 @@ int ShowTensorFlowGraph(const std::string& path, const std::string& second,
                            "--format svg draws it, --format json lists its nodes")
                     .error(),
                 context);
+  PrintWarnings(*opened);
   if (format == "hlo") {
     PrintOut(TextOf(*opened));
     return kGood;
   }
   std::vector<graph::TensorFlowPane> panes = {PaneOf(path, *opened)};
   if (!second.empty()) {
-    const auto other = Open(second, context);
+    const auto other_file = dump::OpenInput(second, context.limits);
+    if (!other_file) return Fail(second, other_file.error(), context);
+    const auto other = Open(second, *other_file, context);
     if (!other) return Fail(second, other.error(), context);
+    PrintWarnings(*other);
     panes.push_back(PaneOf(second, *other));
   }
   WriteOut(graph::ToSvg(panes));

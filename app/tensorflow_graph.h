@@ -4,14 +4,15 @@
 #include <string>
 
 #include "app/command.h"
+#include "core/base/file.h"
 
 namespace hloscope::app {
 
-// False too where the file cannot be read.
-bool IsTensorFlowGraph(const std::string& path, const Limits& limits);
+bool IsTensorFlowGraph(const FileView& file);
 
-// `second`: another graph in the picture, right of the first; empty: none. The exit status.
-int ShowTensorFlowGraph(const std::string& path, const std::string& second,
+// `file` was opened as `path`. `second`: another graph in the picture, right of the first; empty:
+// none. The exit status.
+int ShowTensorFlowGraph(const std::string& path, const FileView& file, const std::string& second,
                         const std::string& format, const Context& context);
 
 }  // namespace hloscope::app

@@ -79,7 +79,8 @@ class ShowCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    if (IsTensorFlowGraph(module_, context.limits)) {
+    const Result<FileView> file = dump::OpenInput(module_, context.limits);
+    if (file && IsTensorFlowGraph(*file)) {
       if (!computation_.empty() || !around_.empty() || !explain_.empty() || !paths_.empty())
         return Fail(
             module_,
@@ -88,7 +89,7 @@ class ShowCommand : public Command {
                        "--format svg draws it")
                 .error(),
             context);
-      return ShowTensorFlowGraph(module_, other_, context.json ? "json" : format_, context);
+      return ShowTensorFlowGraph(module_, *file, other_, context.json ? "json" : format_, context);
     }
     if (!other_.empty())
       return Fail(module_,
@@ -96,7 +97,7 @@ class ShowCommand : public Command {
                              "hloscope compare A B compares modules")
                       .error(),
                   context);
-    Result<dump::LoadedModule> loaded = dump::LoadModule(module_, context.limits);
+    Result<dump::LoadedModule> loaded = Load(file, context.limits);
     if (!loaded) {
       const bool is_folder = dump::IsFolder(module_);
       if (is_folder)
@@ -131,6 +132,12 @@ class ShowCommand : public Command {
   }
 
  private:
+  static Result<dump::LoadedModule> Load(const Result<FileView>& file, const Limits& limits) {
+    if (!file) return std::unexpected(file.error());
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView part, dump::OnlyModuleIn(*file, limits));
+    return dump::LoadModule(part, limits);
+  }
+
   Result<hlo::InstructionId> Named(const Module& module, const std::string& name) const {
     hlo::InstructionId id = hlo::FindInstruction(module, name);
     if (id.valid()) return id;

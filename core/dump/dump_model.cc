@@ -53,17 +53,17 @@ struct DumpModel::Slots {
   std::deque<Lazy<TensorFlowGraph>> graphs;  // by file
   Lazy<TensorFlowSummary> tensorflow;
   std::mutex opened_mutex;
-  std::optional<FileView> opened;  // the only file, until the module in it is read
+  std::optional<FileView> opened;  // the only file, until what is in it is read
   std::mutex warnings_mutex;
   std::vector<std::string> late_warnings;
 
-  // A file that is the whole dump was read when it was opened.
+  // A file that is the whole dump was read when it was opened; nullopt: it was taken before.
+  std::optional<FileView> TakeOpened() {
+    const std::scoped_lock lock(opened_mutex);
+    return std::exchange(opened, std::nullopt);
+  }
   Result<LoadedModule> Load(const std::string& path, const Limits& limits) {
-    std::optional<FileView> whole;
-    {
-      const std::scoped_lock lock(opened_mutex);
-      whole.swap(opened);
-    }
+    const std::optional<FileView> whole = TakeOpened();
     return whole ? LoadSoundModule(*whole, limits) : LoadSoundModule(path, limits);
   }
 };
@@ -78,15 +78,18 @@ Result<std::shared_ptr<const DumpModel>> DumpModel::Open(const std::string& path
   std::shared_ptr<DumpModel> model(new DumpModel(path, limits));
   Listing own;
   FileHeads heads;
-  model->single_file_ = !IsFolder(path);
+  model->single_file_ = options.file != nullptr || !IsFolder(path);
   if (model->single_file_) {
-    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, OpenInput(path, limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, options.file != nullptr
+                                                 ? Result<FileView>(*options.file)
+                                                 : OpenInput(path, limits));
     FileEntry& entry = model->files_.emplace_back();
     entry.path = path;
     entry.kind = Sniff(file.bytes());
     entry.bytes = static_cast<int64_t>(file.bytes().size());
     heads.ends.push_back(TextEnd::kBrace);
-    if (IsModuleKind(model->files_.back().kind)) model->slots_->opened = std::move(file);
+    const FileKind kind = model->files_.back().kind;
+    if (IsTensorFlowKind(kind) || IsModuleKind(kind)) model->slots_->opened = std::move(file);
   } else if (IsArchive(path)) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto archive, OpenArchive(path, limits));
     model->warnings_.assign(archive->warnings().begin(), archive->warnings().end());
@@ -240,6 +243,9 @@ Status DumpModel::CheckModule(int32_t module) const {
 Result<FileView> DumpModel::OpenFile(int32_t file) const {
   if (file < 0 || static_cast<size_t>(file) >= files_.size())
     return std::unexpected(NoSuch(fmt::format("no file {} in this dump", file), path_));
+  if (single_file_ && IsTensorFlowKind(files_[static_cast<size_t>(file)].kind)) {
+    if (auto whole = slots_->TakeOpened()) return *std::move(whole);
+  }
   return OpenInput(FullPath(file), limits_);
 }
 

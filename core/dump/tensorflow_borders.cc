@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "core/base/counted.h"
-#include "core/dump/tensorflow/graph_edges.h"
 #include "core/dump/tensorflow/known_shapes.h"
 
 namespace hloscope::dump {
@@ -37,7 +36,7 @@ int32_t ResultType(const TensorFlowNode& node, int32_t slot) {
   return 0;
 }
 
-int64_t BytesOf(const std::optional<std::vector<int64_t>>& shape, int32_t type) {
+int64_t BytesOfShape(const std::optional<std::vector<int64_t>>& shape, int32_t type) {
   const int64_t bits = TensorFlowTypeBits(type);
   if (bits == 0 || !shape) return -1;
   int64_t bytes = bits / 8;
@@ -49,10 +48,42 @@ int64_t BytesOf(const std::optional<std::vector<int64_t>>& shape, int32_t type) 
 
 }  // namespace
 
+GraphValues::GraphValues(const TensorFlowGraph& graph, const GraphEdges& edges)
+    : graph_(graph), first_(KnownShapes(graph, edges)) {}
+
+int32_t GraphValues::TypeOf(const GraphEdge& value) const {
+  return ResultType(graph_.nodes[static_cast<size_t>(value.node)], value.slot);
+}
+
+std::optional<std::vector<int64_t>> GraphValues::ShapeOf(const GraphEdge& value) const {
+  const auto node = static_cast<size_t>(value.node), slot = static_cast<size_t>(value.slot);
+  if (slot == 0) return first_[node];
+  const auto& shapes = graph_.nodes[node].shapes;
+  return slot < shapes.size() ? shapes[slot] : std::nullopt;
+}
+
+int64_t GraphValues::BytesOf(const GraphEdge& value) const {
+  return BytesOfShape(ShapeOf(value), TypeOf(value));
+}
+
+std::string GraphValues::Text(const GraphEdge& value) const {
+  const int32_t type = TypeOf(value);
+  std::string text = type == 0 ? std::string() : TensorFlowTypeName(type);
+  if (const auto shape = ShapeOf(value)) {
+    text += text.empty() ? "[" : " [";
+    for (size_t k = 0; k < shape->size(); ++k) {
+      const int64_t size = (*shape)[k];
+      text += fmt::format("{}{}", k == 0 ? "" : ",", size < 0 ? "?" : std::to_string(size));
+    }
+    text += ']';
+  }
+  return text;
+}
+
 std::vector<ClusterBorder> FindBorders(const TensorFlowGraph& graph) {
   std::vector<ClusterBorder> borders;
   const GraphEdges edges(graph);
-  const auto shapes = KnownShapes(graph, edges);
+  const GraphValues values(graph, edges);
   for (int32_t n : edges.main()) {
     const TensorFlowNode& to = graph.nodes[static_cast<size_t>(n)];
     for (const GraphEdge& edge : edges.inputs(n)) {
@@ -60,13 +91,8 @@ std::vector<ClusterBorder> FindBorders(const TensorFlowGraph& graph) {
       const TensorFlowNode& from = graph.nodes[static_cast<size_t>(edge.node)];
       if (from.cluster == to.cluster) continue;
       ClusterBorder border{from.name, to.name, from.cluster, to.cluster, from.device, to.device};
-      border.type = ResultType(from, edge.slot);
-      const auto slot = static_cast<size_t>(edge.slot);
-      if (slot == 0) {
-        border.bytes = BytesOf(shapes[static_cast<size_t>(edge.node)], border.type);
-      } else if (slot < from.shapes.size()) {
-        border.bytes = BytesOf(from.shapes[slot], border.type);
-      }
+      border.type = values.TypeOf(edge);
+      border.bytes = values.BytesOf(edge);
       borders.push_back(std::move(border));
     }
   }

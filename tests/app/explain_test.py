@@ -149,6 +149,25 @@ class Explain(unittest.TestCase):
             report = objects(run('info', '--json', '--no-cache', folder)[1])[0]
             self.assertEqual([one['reason'] for one in report['errors']], [told['reason']])
 
+    def test_what_runs_on_another_device(self):
+        """Lines of TensorFlow 1.3 and 1.14 (its issue 30748): the program went on, and `info` of its folder says where."""
+        log = ("2017-08-22 07:52:42.943663: I tensorflow/core/common_runtime/simple_placer.cc:697] Ignoring device specification /device:GPU:0 for node "
+               "'prefetch_queue_Dequeue' because the input edge from 'prefetch_queue' is a reference connection and already has a device field set to "
+               "/device:CPU:0\n2019-07-19 10:34:52.872785: W tensorflow/core/common_runtime/colocation_graph.cc:1016] Failed to place the graph without "
+               "changing the devices of some resources. Some of the operations (that had to be colocated with resource generating operations) are not "
+               "supported on the resources' devices. Current candidate devices are [\n  /job:localhost/replica:0/task:0/device:CPU:0].\n"
+               "See below for details of this colocation group:\n")
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(os.path.join(GRAPHS, 'stack', 'mark_for_compilation_1.pbtxt'), folder)
+            with open(os.path.join(folder, 'stderr.log'), 'w', encoding='utf-8') as f:
+                f.write(log)
+            _, out, _ = run('info', '--json', '--no-cache', folder)
+            told = [(one['severity'], one['node'], one['device']) for one in json.loads(out)['errors'] if one['kind'] == 'soft_placement']
+            self.assertEqual(told, [('note', 'prefetch_queue_Dequeue', '/device:GPU:0'), ('warning', '', '/job:localhost/replica:0/task:0/device:CPU:0')])
+            words = run('info', '--no-cache', folder)[1]
+            self.assertIn('asked for on /device:GPU:0 and runs on /device:CPU:0, where prefetch_queue is', words)
+            self.assertIn('all of them run on /job:localhost/replica:0/task:0/device:CPU:0', words)
+
     def test_folder_and_info(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(os.path.join(ERRORS, 'py_function.txt'), os.path.join(folder, 'run.log'))

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -102,6 +103,44 @@ class Pictures(FolderTest):
         self.assertNotIn('auto-clustering', show(before)[1])  # nothing was marked yet
         _, svg, _ = show('--format', 'svg', before, '--other', graph)
         self.assertEqual([one.split(':')[0] for one in drawn(svg)[3] if '.pbtxt' in one], ['before.pbtxt', 'mark_for_compilation_1.pbtxt'])
+
+    def test_each_value_has_its_own_size(self):
+        """Two results of one node that go to another: the sum of both, not twice the first."""
+        split = node('split', 'Split', inputs=['x']).removesuffix('}\n') + message('attr', 'key: "_output_shapes"', message(
+            'value', message('list', message('shape', message('dim', 'size: 8')), message('shape', message('dim', 'size: 2'))))) + '}\n'
+        graph = self.write('mark_for_compilation_1.pbtxt', node('x', '_Arg', shape=[10]) + split + node('sum', 'AddN', '', ['split', 'split:1'], 'cluster_0', [8]))
+        status, out, _ = show('--format', 'json', graph)
+        self.assertEqual(sorted(one['bytes'] for one in json.loads(out)['borders']), [8, 32])
+        status, svg, _ = show('--format', 'svg', graph)
+        self.assertIn('40 B', drawn(svg)[3])
+
+    def test_losses_are_told(self):
+        """Whatever shows a graph says what it could not read of it, with the place."""
+        text = 'node { name: "a" op: "Relu" attr { key: "T" value { type: DT_FLOAT } } colour: 7 }\nversions { }\n'
+        graph = self.write('g.pbtxt', text)
+        wanted = f'{graph}:1:72: node a: NodeDef has no field colour'
+        for form in ('hlo', 'svg'):
+            status, _, err = show('--format', form, graph)
+            self.assertEqual((status, wanted in err), (0, True), err)
+        status, out, _ = show('--format', 'json', graph)
+        self.assertEqual([wanted in one for one in json.loads(out)['warnings']], [True])
+        done = subprocess.run([HLOSCOPE, 'info', '--json', graph], capture_output=True, text=True, timeout=120)
+        self.assertTrue(any(wanted in one for one in json.loads(done.stdout)['warnings']), done.stdout)
+
+    def test_one_reading(self):
+        """A graph from a pipe, which can be read once, is drawn as the file is; so is a module."""
+        with open(GRAPHS[0], encoding='utf-8') as file:
+            piped = subprocess.run([HLOSCOPE, 'show', '--format', 'json', '-'], stdin=file, capture_output=True, text=True, timeout=120)
+        self.assertEqual(piped.returncode, 0, piped.stderr)
+        whole, read = json.loads(show('--format', 'json', GRAPHS[0])[1]), json.loads(piped.stdout)
+        self.assertEqual((whole.pop('file'), read.pop('file')), (GRAPHS[0], '-'))
+        self.assertEqual(read, whole)
+        if shutil.which('strace'):
+            for path in (GRAPHS[0], self.write('m.hlo', 'HloModule m\n\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n')):
+                log = os.path.join(self.folder, 'calls')
+                subprocess.run(['strace', '-f', '-e', 'trace=open,openat', '-o', log, HLOSCOPE, 'show', path], stdout=subprocess.DEVNULL, timeout=120)
+                with open(log, encoding='utf-8') as file:
+                    self.assertEqual(sum(f'"{path}"' in line for line in file), 1, path)
 
     def test_large_graphs_are_folded(self):
         text = node('x', '_Arg', shape=[4])

@@ -9,6 +9,10 @@
 #include "core/dump/listing/file_role.h"
 #include "core/dump/listing/sniff.h"
 
+namespace hloscope {
+class FileView;
+}
+
 namespace hloscope::dump {
 
 // Of a module in a text with others: its name, and what the text says of it.
@@ -34,7 +38,8 @@ struct OpenOptions {
   std::function<void(int64_t done, int64_t total)> progress;  // called from any thread
   std::stop_token stop;
   Listing* listing = nullptr;  // of the folder, where the caller has it already; it is moved from
-  bool count_stages = false;   // reads the modules of all stages as far as StageCountsOf needs
+  const FileView* file = nullptr;  // the dump, where that is one file that the caller has open
+  bool count_stages = false;       // reads the modules of all stages as far as StageCountsOf needs
 };
 
 }  // namespace hloscope::dump

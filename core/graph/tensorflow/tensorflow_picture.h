@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/dump/tensorflow/tensorflow_graph.h"
@@ -20,7 +21,8 @@ struct TensorFlowBox {
   std::string tip;       // all of it
   std::string device;    // as in the graph
   int64_t nodes = 0;
-  bool is_plumbing = false;  // constants, arguments, copies: nothing of it runs by itself
+  std::vector<int32_t> members;  // positions in TensorFlowGraph::nodes
+  bool is_plumbing = false;      // constants, arguments, copies: nothing of it runs by itself
 };
 
 // Values between two boxes of one frame, or between two items of the picture.
@@ -57,6 +59,18 @@ struct TensorFlowPane {
   std::string heading, sentence;  // above its picture
   TensorFlowBoxes boxes;
 };
+
+TensorFlowPane PaneOf(std::string_view path, const dump::TensorFlowGraph& graph,
+                      const dump::TensorFlowSummary& summary);
+
+// "GPU:0" of "/job:…/device:GPU:0".
+std::string DeviceText(const std::string& device);
+// "cluster_0: 12 nodes".
+std::string TitleOf(const TensorFlowItem& cluster);
+// "copied 4.1 kB"; empty: the wire crosses no border.
+std::string LabelOf(const TensorFlowWire& wire);
+// The reason of a box in the lines that it has room for.
+std::vector<std::string> ReasonLines(const TensorFlowBox& box);
 
 // Panes stand side by side: a graph before marking and after it.
 std::string ToSvg(std::span<const TensorFlowPane> panes, const SvgColors& colors = {});

@@ -10,7 +10,8 @@
 #include "core/dump/tensorflow/graph_edges.h"
 #include "core/dump/tensorflow_borders.h"
 #include "core/dump/tensorflow_verdict.h"
-#include "core/graph/tensorflow_picture.h"
+#include "core/graph/labels.h"
+#include "core/graph/tensorflow/tensorflow_picture.h"
 
 namespace hloscope::graph {
 namespace {
@@ -40,15 +41,20 @@ using BoxFold = std::tuple<std::string, std::string, std::string>;
 class BoxMaker {
  public:
   BoxMaker(const TensorFlowGraph& graph, const dump::TensorFlowSummary& summary)
-      : graph_(graph), edges_(graph) {
+      : graph_(graph), edges_(graph), values_(graph, edges_) {
+    // The annotated graph has other names than the summary.
+    bool is_told = false;
     for (const TensorFlowNode& node : summary.unclustered) {
-      // A graph from before marking has no reasons yet.
-      const bool is_marked = node.why != dump::OutsideReason::kNotMarked;
-      if (is_marked && dump::RunsOutside(node) && !node.reason.empty())
-        outside_.emplace(node.name, &node);
+      if (node.graph != graph.file || graph.name.ends_with("annotated")) continue;
+      is_told = true;
+      NoteOutside(node);
     }
-    for (const dump::ClusterBorder& border : dump::FindBorders(graph))
-      bytes_.emplace(std::pair(border.from, border.to), border.bytes);
+    // Of a graph that the summary is not made of the graph's own reasons count, where it was
+    // marked.
+    if (is_told || graph.clusters.empty()) return;
+    for (const TensorFlowNode& node : graph.nodes) {
+      if (node.function.empty() && node.cluster.empty()) NoteOutside(node);
+    }
   }
 
   TensorFlowBoxes Run() {
@@ -76,6 +82,12 @@ class BoxMaker {
     uint32_t item = 0, box = 0;
   };
 
+  // A graph from before marking has no reasons yet.
+  void NoteOutside(const TensorFlowNode& node) {
+    const bool is_marked = node.why != dump::OutsideReason::kNotMarked;
+    if (is_marked && dump::RunsOutside(node) && !node.reason.empty())
+      outside_.emplace(node.name, &node);
+  }
   const TensorFlowNode& Node(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
   const TensorFlowNode* Outside(const TensorFlowNode& node) const {
     const auto at = outside_.find(node.name);
@@ -111,6 +123,7 @@ class BoxMaker {
     const TensorFlowNode& first = Node(members.front());
     TensorFlowBox box;
     box.device = first.device;
+    box.members = members;
     box.nodes = static_cast<int64_t>(members.size());
     box.is_plumbing = std::ranges::none_of(
         members, [&](int32_t n) { return !Node(n).cluster.empty() || dump::RunsOutside(Node(n)); });
@@ -193,10 +206,10 @@ class BoxMaker {
         const TensorFlowNode& source = Node(edge.node);
         ++wire.values;
         wire.is_copied |= source.device != Node(n).device;
-        const auto known = bytes_.find({source.name, Node(n).name});
-        if (known == bytes_.end()) continue;
+        if (source.cluster == Node(n).cluster) continue;
         wire.is_border = true;
-        known->second < 0 ? ++wire.unknown : wire.bytes += known->second;
+        const int64_t bytes = values_.BytesOf(edge);
+        bytes < 0 ? ++wire.unknown : wire.bytes += bytes;
       }
     }
     for (const auto& [key, wire] : outer) out_.wires.push_back(wire);
@@ -205,13 +218,28 @@ class BoxMaker {
 
   const TensorFlowGraph& graph_;
   dump::GraphEdges edges_;
+  dump::GraphValues values_;
   std::map<std::string, const TensorFlowNode*, std::less<>> outside_;
-  std::map<std::pair<std::string, std::string>, int64_t> bytes_;
   std::vector<Place> places_;  // by node
   TensorFlowBoxes out_;
 };
 
 }  // namespace
+
+TensorFlowPane PaneOf(std::string_view path, const TensorFlowGraph& graph,
+                      const dump::TensorFlowSummary& summary) {
+  TensorFlowPane pane;
+  pane.boxes = BoxesOf(graph, summary);
+  pane.heading =
+      fmt::format("{}: {}, {} in {}, {} outside with a reason", path.substr(path.rfind('/') + 1),
+                  Counted(pane.boxes.nodes, "node"), pane.boxes.clustered,
+                  Counted(graph.clusters.size(), "cluster"), pane.boxes.outside);
+  pane.sentence = dump::BordersText(dump::FindBorders(graph), BytesText);
+  if (pane.boxes.is_folded)
+    pane.sentence += std::string(pane.sentence.empty() ? "" : "; ") +
+                     "boxes are scopes where nodes are too many";
+  return pane;
+}
 
 TensorFlowBoxes BoxesOf(const dump::TensorFlowGraph& graph,
                         const dump::TensorFlowSummary& summary) {
