@@ -99,7 +99,9 @@ class OpenCommand : public Command {
          .choices = ScreenNames()},
         {.name = "--select",
          .target = &request_.select,
-         .help = "select a module by name or id, and an instruction of it",
+         .help =
+             "select a module by name or id, and an instruction of it, or a node of a TensorFlow "
+             "graph (GRAPH:NODE)",
          .value = "MODULE[:INSTRUCTION]"},
         {.name = "--heat",
          .target = &request_.heat,

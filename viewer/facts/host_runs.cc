@@ -24,10 +24,10 @@ struct HostRunsKey {
 };
 
 // Facts by the instruction's name, of one program.
-using Facts = std::unordered_map<std::string_view, std::string_view>;
+using RunFacts = std::unordered_map<std::string_view, std::string_view>;
 
-Facts FactsOf(const profiler::Profile& profile, int64_t program) {
-  Facts facts;
+RunFacts FactsOf(const profiler::Profile& profile, int64_t program) {
+  RunFacts facts;
   for (const auto& [key, value] : profile.environment) {
     if (!key.starts_with(debug::kFallbackFact)) continue;
     const std::string_view rest = std::string_view(key).substr(debug::kFallbackFact.size());
@@ -57,7 +57,7 @@ HostRuns FindHostRuns(const ProfileModel& model, int32_t module, int32_t stage) 
   for (uint32_t m = 0; m < model.places.size(); ++m) {
     if (module < 0 || model.places[m] != ProfileModel::Place{module, stage}) continue;
     const profiler::AttributedModule& ran = model.attribution->modules()[m];
-    const Facts facts = FactsOf(*model.profile, ran.program);
+    const RunFacts facts = FactsOf(*model.profile, ran.program);
     if (facts.empty()) continue;
     const std::string title = TitleOf(*model.profile, ran.program);
     for (uint32_t i = 0; i < ran.module->instructions().size(); ++i) {

@@ -15,6 +15,7 @@
 #include "viewer/facts/host_runs.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/profile_model.h"
+#include "viewer/facts/tensorflow_facts.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
@@ -366,6 +367,8 @@ std::vector<SummaryLine> SummarizeSelection(Context& context) {
   const Selection& now = context.navigation.selection();
   const bool is_whole = now.kind == SelectionKind::kModule || now.kind == SelectionKind::kStage;
   if (context.document.dump().ready() && is_whole) return SummarizeStage(context);
+  if (context.document.dump().ready() && now.kind == SelectionKind::kGraphNode)
+    return SummarizeGraphNode(context);
   const bool is_one = now.kind == SelectionKind::kInstruction ||
                       now.kind == SelectionKind::kEvent || now.kind == SelectionKind::kThunk ||
                       now.kind == SelectionKind::kKernel || now.kind == SelectionKind::kBuffer ||

@@ -49,6 +49,19 @@ struct WireStyle {
   bool is_dashed = false;
 };
 
+// Written on a wire, around a point of the picture; empty: nothing.
+struct WireLabel {
+  std::string text;
+  graph::Point at;
+  uint32_t color = 0;
+};
+
+// A broad area behind all else, titled at its top: the lane of a device.
+struct CanvasBand {
+  graph::Area area;
+  std::string title;
+};
+
 inline constexpr size_t kMinColumns = 6;  // of text that is cut
 
 // What a canvas asks of the view around it.
@@ -60,8 +73,13 @@ struct CanvasScene {
   const graph::Picture* picture = nullptr;
   std::span<const graph::Box> ghosts = {};        // faint outlines of what is not in the picture
   std::function<WireStyle(uint32_t)> wire_style;  // by wire; may be empty
-  uint64_t graph = 0;                             // another number for another graph
-  uint64_t version = 0;                           // of the picture and of the style
+  std::function<WireLabel(uint32_t)> wire_label;  // likewise
+  std::span<const CanvasBand> bands = {};
+  // Lines below the two of a box, in its colour: boxes are then as high as their lines need, and
+  // text is as large as the zoom says. May be empty.
+  std::function<std::vector<std::string>(graph::NodeId)> lines;
+  uint64_t graph = 0;    // another number for another graph
+  uint64_t version = 0;  // of the picture and of the style
   std::function<BoxStyle(graph::NodeId)> style;
   std::function<std::string(graph::NodeId)> explain;  // shown where the pointer rests
   std::function<const analysis::Transfer*(graph::NodeId)> transfer;

@@ -74,6 +74,7 @@ void GraphPainter::Paint(NodeId hovered) {
       seen_, [&](uint32_t k) { (scene_.picture->boxes[k].open ? frames : boxes).push_back(k); });
   // Frames precede what is in them; within one frame order does not matter.
   std::ranges::sort(frames);
+  PaintBands();
   PaintGhosts();
   for (uint32_t k : frames) PaintFrame(k);
   if (detail == Detail::kFull || detail == Detail::kNoText) PaintHulls(boxes);
@@ -89,6 +90,7 @@ void GraphPainter::Paint(NodeId hovered) {
   for (uint32_t k : frames) PaintFrameTitle(k, font);
   // What is shown, and what moves between host and device, is said at every zoom.
   PaintCallouts();
+  PaintWireLabels();
   for (size_t k = 0; k < boxes.size(); k += step) PaintTransfer(boxes[k]);
   if (zoom_ >= kChipZoom * frame_.scale) {
     // Between rows of boxes with one line there is none.
@@ -331,8 +333,9 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
       box.count > 0 ? graph::TextOf(*scene_.tree, box.node, box.count) : graph::NodeText();
   const graph::NodeText& text = box.count > 0 ? part : whole;
   const float left = a.x + (graph::kNodePadding + 1) * zoom_;
-  const float height = b.y - a.y;
   const BoxStyle& style = styles_[index];
+  // Of boxes with further lines the two first are as high as those of any other.
+  const float height = scene_.lines ? graph::kNodeHeight * zoom_ : b.y - a.y;
   const auto ink = [&](bool is_quiet) {
     if (style.fill != 0) return style.ink;
     return frame_.theme[is_quiet ? Color::kTextSecondary : Color::kText];
@@ -347,7 +350,7 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
     const float font =
         std::floor(std::clamp(fits, kMinFont * frame_.scale, kMaxFont * frame_.scale));
     const std::string name = scene_.TitleWithin(box.node, text, ColumnsWithin(font, left, b.x));
-    list_.AddText(frame_.mono, font, {left, (a.y + b.y - font) / 2 - frame_.scale}, color,
+    list_.AddText(frame_.mono, font, {left, (2 * a.y + height - font) / 2 - frame_.scale}, color,
                   name.c_str());
     return;
   }
@@ -355,13 +358,17 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   const float title = std::round(std::max(graph::kTitleSize * lines, kMinFont * frame_.scale));
   const float subtitle =
       std::round(std::max(graph::kSubtitleSize * lines, kMinFont * frame_.scale));
-  const std::string name = scene_.TitleWithin(box.node, text, ColumnsWithin(title, left, b.x));
+  // Boxes with further lines are as wide as their names need.
+  const size_t room = ColumnsWithin(title, left, b.x);
+  const std::string name =
+      scene_.lines ? graph::Elide(text.title, room) : scene_.TitleWithin(box.node, text, room);
   list_.AddText(frame_.mono, title, {left, a.y + 5 * lines}, color, name.c_str());
   // Boxes of the devices may be narrower than their texts.
   const size_t columns = ColumnsWithin(subtitle, left, b.x);
-  if (columns < kMinColumns && columns < graph::Columns(text.subtitle)) return;
+  if (!scene_.lines && columns < kMinColumns && columns < graph::Columns(text.subtitle)) return;
   list_.AddText(frame_.mono, subtitle, {left, a.y + 24 * lines}, ink(true),
                 graph::ElideEnd(text.subtitle, columns).c_str());
+  if (scene_.lines) PaintLines(index, a, b);
 }
 
 // What a wire carries, in its middle, where there is room for it.

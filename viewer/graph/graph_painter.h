@@ -61,6 +61,10 @@ class GraphPainter {
   void PaintTagNear(const std::string& text, ImVec2 a, ImVec2 b, float font, uint32_t color,
                     bool is_above);
   void PaintRing(ImVec2 a, ImVec2 b, uint32_t index);
+  // --- graph_bands.cc
+  void PaintBands();
+  void PaintWireLabels();
+  void PaintLines(uint32_t index, ImVec2 a, ImVec2 b);
   // --- graph_callouts.cc
   void PaintCallouts();
   void PaintCallout(uint32_t index, const std::string& whole);

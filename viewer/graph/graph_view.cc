@@ -26,6 +26,8 @@ using graph::Box;
 
 void GraphView::Draw(Frame& frame) {
   if (!ShowDump(frame)) return;
+  shows_tensorflow_ = tensorflow_.IsShown(frame.context);
+  if (shows_tensorflow_) return tensorflow_.Draw(frame);
   const int32_t module = frame.context.navigation.module();
   if (module < 0 || frame.context.document.dump()->modules().empty()) {
     Sentence(frame, "no module in this dump; Home lists its files");

@@ -14,6 +14,7 @@
 #include "viewer/graph/graph_kernels.h"
 #include "viewer/graph/graph_look.h"
 #include "viewer/graph/graph_pane.h"
+#include "viewer/graph/tensorflow_graphs.h"
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {
@@ -72,6 +73,8 @@ class GraphView : public View {
   void LinkCameras();
   void Across(GraphPane& from, GraphPane& to, bool backwards);
 
+  TensorFlowGraphs tensorflow_;
+  bool shows_tensorflow_ = false;  // in the last frame
   GraphPane source_, fusions_;
   uint64_t generation_ = 0;
   int32_t module_ = -1, stage_ = -1;

@@ -17,6 +17,7 @@ using graph::NodeKind;
 }  // namespace
 
 bool GraphView::Run(Command command, Frame& frame) {
+  if (shows_tensorflow_) return tensorflow_.Run(command, frame);
   if (command == Command::kGraphHeat || command == Command::kGraphColor)
     ChooseHeat(frame.context, HeatMeasure::kOff);
   if (command == Command::kGraphHeat) return look_.Run(command);  // before it was drawn, too

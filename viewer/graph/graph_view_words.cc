@@ -30,6 +30,7 @@ void GraphView::SetArrangement(std::string_view arrangement) {
 }
 
 Result<std::string> GraphView::Export(ExportFormat format, Context& context) const {
+  if (shows_tensorflow_ && format != ExportFormat::kPng) return tensorflow_.Export(format);
   if (fusions_.data() == nullptr || fusions_.theme() == nullptr || format == ExportFormat::kPng)
     return View::Export(format, context);
   if (format == ExportFormat::kCsv) return ShowsRows() ? rows_.Csv() : fusions_.Csv();
@@ -49,6 +50,7 @@ Result<std::string> GraphView::Export(ExportFormat format, Context& context) con
 }
 
 std::string GraphView::HighlightedItems(Context& /*context*/) const {
+  if (shows_tensorflow_) return tensorflow_.HighlightedItems();
   std::string out;
   for (const auto& [name, pane] :
        {std::pair("source", &source_), std::pair("fusions", &fusions_)}) {
@@ -74,6 +76,11 @@ std::string GraphView::HighlightedItems(Context& /*context*/) const {
 }
 
 void GraphView::DrawToolbar(Frame& frame) {
+  if (tensorflow_.has_any()) {
+    if (ImGui::Button("TensorFlow")) tensorflow_.Choose();
+    Help("TensorFlow's graphs, with the clusters that XLA compiles");
+    ImGui::SameLine();
+  }
   DrawLookBar(frame, look_, HasSource(), IsLarge(), ShowsRows());
   SameLineIfRoom(ButtonWidth("Whole graph"));
   if (part_.kind == GraphPart::Kind::kWhole) {

@@ -105,6 +105,12 @@ Status NameRest(const DumpModel& dump, const Selection& selection, Anchor& ancho
       anchor.name = selection.source_file;
       anchor.number = selection.source_line;
       return {};
+    case SelectionKind::kGraphNode: {
+      HLOSCOPE_ASSIGN_OR_RETURN(const auto graph, dump.TensorFlow(selection.file));
+      anchor.name = dump.files()[static_cast<size_t>(selection.file)].path;
+      return TakeRow(graph->nodes, selection.node, "node",
+                     [&](const dump::TensorFlowNode& node) { anchor.event = node.name; });
+    }
     default:
       return {};
   }
@@ -152,6 +158,18 @@ Status FindRest(const DumpModel& dump, const Anchor& anchor, Selection& selectio
                                   return file.path == anchor.name;
                                 }));
       selection.line = static_cast<int32_t>(anchor.number);
+      return {};
+    }
+    case SelectionKind::kGraphNode: {
+      HLOSCOPE_ASSIGN_OR_RETURN(selection.file,
+                                FindRow(dump.files(), anchor, [&](const dump::FileEntry& file) {
+                                  return file.path == anchor.name;
+                                }));
+      HLOSCOPE_ASSIGN_OR_RETURN(const auto graph, dump.TensorFlow(selection.file));
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          selection.node, FindRow(graph->nodes, anchor, [&](const dump::TensorFlowNode& node) {
+            return node.name == anchor.event;
+          }));
       return {};
     }
     case SelectionKind::kSourceLine:

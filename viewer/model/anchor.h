@@ -45,7 +45,7 @@ struct Anchor {
                           // defines it), file (its path), source file; of an event its instruction
   int64_t number = 0;     // line; id of a thunk
   std::vector<int64_t> shape_index = {};  // buffer
-  std::string event = {}, lane = {};      // event
+  std::string event = {}, lane = {};      // event; `event` of a node of a graph is the node
   int64_t start = 0;                      // event, in picoseconds of its profile
   bool operator==(const Anchor&) const = default;
 };

@@ -318,6 +318,16 @@ bool Counterparts::HasLine(int32_t file, int32_t line) const {
 std::vector<Crumb> Breadcrumbs(const dump::DumpModel& dump, const Selection& selection,
                                const hlo::Module* module) {
   std::vector<Crumb> out;
+  if (selection.kind == SelectionKind::kGraphNode) {
+    // The graph is read already: something of it was selected.
+    const auto graph = dump.TensorFlow(selection.file);
+    const auto node = static_cast<size_t>(selection.node);
+    if (!graph || node >= (*graph)->nodes.size()) return out;
+    out.push_back({dump.files()[static_cast<size_t>(selection.file)].path,
+                   Selection::OfTextLine(selection.file, 1)});
+    out.push_back({(*graph)->nodes[node].name, selection});
+    return out;
+  }
   int32_t m = ModuleOf(dump, selection);
   if (m < 0) return out;
   const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];

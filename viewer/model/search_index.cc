@@ -111,6 +111,19 @@ void SearchIndex::AddModule(const dump::DumpModel& dump, int32_t m) {
   }
 }
 
+void SearchIndex::AddGraph(const dump::DumpModel& dump, int32_t file) {
+  const auto graph = dump.TensorFlow(file);
+  if (!graph) return;
+  groups_.push_back({entries_.size(), fmt::format("TensorFlow node in {}",
+                                                  dump.files()[static_cast<size_t>(file)].path)});
+  for (size_t n = 0; n < (*graph)->nodes.size(); ++n) {
+    const dump::TensorFlowNode& node = (*graph)->nodes[n];
+    if (!node.function.empty()) continue;
+    Add(node.name, fmt::format("{} {} {}", node.op, node.cluster, node.device),
+        Selection::OfGraphNode(file, static_cast<int32_t>(n)));
+  }
+}
+
 Result<std::shared_ptr<const SearchIndex>> SearchIndex::Build(const dump::DumpModel& dump,
                                                               TaskControl& control) {
   auto index = std::make_shared<SearchIndex>();
@@ -122,6 +135,11 @@ Result<std::shared_ptr<const SearchIndex>> SearchIndex::Build(const dump::DumpMo
     if (control.stopped()) return EnvironmentError("stopped");
     control.Progress(m, modules);
     index->AddModule(dump, m);
+  }
+  for (size_t f = 0; f < dump.files().size(); ++f) {
+    if (control.stopped()) return EnvironmentError("stopped");
+    if (dump.files()[f].role == dump::FileRole::kTensorFlowGraph)
+      index->AddGraph(dump, static_cast<int32_t>(f));
   }
   index->groups_.push_back({index->entries_.size(), "file"});
   for (size_t f = 0; f < dump.files().size(); ++f)

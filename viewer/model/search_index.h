@@ -27,8 +27,8 @@ bool HasWords(std::string_view text, std::string_view words);
 
 class SearchIndex {
  public:
-  // Reads first and final stage of every module, kernels and files; what cannot be read is left
-  // out.
+  // Reads first and final stage of every module, kernels, TensorFlow's graphs and files; what
+  // cannot be read is left out.
   static Result<std::shared_ptr<const SearchIndex>> Build(const dump::DumpModel& dump,
                                                           TaskControl& control);
   // At most `most` hits, names that begin with the words first; words are separated by blanks and
@@ -50,6 +50,7 @@ class SearchIndex {
   void Add(std::string_view name, std::string_view more, const Selection& selection);
   void AddModule(const dump::DumpModel& dump, int32_t module);
   void AddInstructions(const hlo::Module& module, int32_t m, int32_t stage);
+  void AddGraph(const dump::DumpModel& dump, int32_t file);
   void AddSourceLines(const hlo::Module& module, int32_t m);
 
   std::string text_, lower_;  // one line an entry: name, then what else is searched

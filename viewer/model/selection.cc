@@ -9,7 +9,7 @@ namespace hloscope::viewer {
 std::string_view ToString(SelectionKind kind) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"nothing", "module", "stage", "computation", "instruction", "thunk", "kernel", "buffer",
-       "event", "line", "source line"});
+       "event", "line", "source line", "TensorFlow node"});
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -63,6 +63,12 @@ Selection Selection::OfTextLine(int32_t file, int32_t line) {
   Selection selection = Of(SelectionKind::kTextLine, -1);
   selection.file = file;
   selection.line = line;
+  return selection;
+}
+Selection Selection::OfGraphNode(int32_t file, int32_t node) {
+  Selection selection = Of(SelectionKind::kGraphNode, -1);
+  selection.file = file;
+  selection.node = node;
   return selection;
 }
 Selection Selection::OfSourceLine(std::string file, int32_t line, int32_t module) {

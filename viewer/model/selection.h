@@ -23,7 +23,9 @@ enum class SelectionKind : uint8_t {
   kEvent,        // event (and module where it is known)
   kTextLine,     // file, line
   kSourceLine,   // source_file, source_line (and module)
+  kGraphNode,    // file, node
 };
+inline constexpr SelectionKind kLastSelectionKind = SelectionKind::kGraphNode;
 std::string_view ToString(SelectionKind kind);
 
 struct Selection {
@@ -40,6 +42,7 @@ struct Selection {
   int32_t line = 0;                // of that file, counts from 1
   std::string source_file;         // of the user's program, as the metadata writes it
   int32_t source_line = 0;         // counts from 1
+  int32_t node = -1;               // of TensorFlow(file)->nodes
 
   bool operator==(const Selection&) const = default;
 
@@ -53,6 +56,7 @@ struct Selection {
   static Selection OfEvent(int64_t event, int32_t module = -1);
   static Selection OfTextLine(int32_t file, int32_t line);
   static Selection OfSourceLine(std::string file, int32_t line, int32_t module = -1);
+  static Selection OfGraphNode(int32_t file, int32_t node);
 };
 
 }  // namespace hloscope::viewer

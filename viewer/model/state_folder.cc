@@ -73,7 +73,7 @@ void WriteBookmark(const Bookmark& bookmark, JsonWriter& json) {
 Anchor ReadAnchor(const Json& json) {
   Anchor anchor;
   const std::string kind = TextOf(json, "kind");
-  for (int k = 0; k <= static_cast<int>(SelectionKind::kSourceLine); ++k) {
+  for (int k = 0; k <= static_cast<int>(kLastSelectionKind); ++k) {
     if (ToString(static_cast<SelectionKind>(k)) == kind)
       anchor.kind = static_cast<SelectionKind>(k);
   }
@@ -230,6 +230,11 @@ Status StateFolder::WriteLayout(std::string_view layout) const {
 
 std::string SelectionText(const dump::DumpModel& dump, const Selection& selection,
                           const hlo::Module* module) {
+  if (selection.kind == SelectionKind::kGraphNode) {
+    const std::vector<Crumb> crumbs = Breadcrumbs(dump, selection, nullptr);
+    return crumbs.empty() ? std::string()
+                          : fmt::format("{}:{}", crumbs.front().text, crumbs.back().text);
+  }
   int32_t m = ModuleOf(dump, selection);
   if (m < 0) return {};
   const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
@@ -268,6 +273,30 @@ int32_t FindModule(const dump::DumpModel& dump, std::string_view name) {
   return found;
 }
 
+// A node of a graph of TensorFlow as "FILE:NODE", where FILE is its path or what that ends with, or
+// as "NODE" alone; kNothing: there is none.
+Selection FindGraphNode(const dump::DumpModel& dump, std::string_view text) {
+  for (size_t f = 0; f < dump.files().size(); ++f) {
+    const dump::FileEntry& file = dump.files()[f];
+    if (file.role != dump::FileRole::kTensorFlowGraph) continue;
+    std::string_view name = text;
+    for (std::string_view called : {std::string_view(file.path), dump::BareFileName(file.path)}) {
+      if (text.starts_with(called) && text.substr(called.size()).starts_with(':'))
+        name = text.substr(called.size() + 1);
+    }
+    const auto graph = dump.TensorFlow(static_cast<int32_t>(f));
+    if (!graph) continue;
+    const auto& nodes = (*graph)->nodes;
+    const auto node = std::ranges::find_if(nodes, [&](const dump::TensorFlowNode& each) {
+      return each.name == name && each.function.empty();
+    });
+    if (node != nodes.end())
+      return Selection::OfGraphNode(static_cast<int32_t>(f),
+                                    static_cast<int32_t>(node - nodes.begin()));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Selection> SelectionFromText(const dump::DumpModel& dump, std::string_view text) {
@@ -279,6 +308,8 @@ Result<Selection> SelectionFromText(const dump::DumpModel& dump, std::string_vie
   int32_t module = FindModule(dump, name);
   if (module < 0 && dump.modules().size() == 1 && name.empty()) module = 0;
   if (module < 0) {
+    const Selection node = FindGraphNode(dump, text);
+    if (node.kind != SelectionKind::kNothing) return node;
     ClosestText closest(name);
     for (const dump::ModuleEntry& entry : dump.modules()) closest.Offer(entry.name);
     const std::string hint = closest.Hint();

@@ -128,6 +128,10 @@ class SelectionView : public View {
       case SelectionKind::kSourceLine:
         name = fmt::format("{}:{}", now.source_file, now.source_line);
         break;
+      case SelectionKind::kGraphNode:
+        if (const std::vector<Crumb> crumbs = Breadcrumbs(dump, now, nullptr); !crumbs.empty())
+          name = crumbs.back().text;
+        break;
       case SelectionKind::kEvent:
         if (std::string of_event = NameOfSelectedEvent(context); !of_event.empty())
           name = SafeText(of_event, 100);

@@ -1,0 +1,58 @@
+// A graph of TensorFlow as a picture with a camera: clusters, lanes of devices, what stays outside.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "viewer/facts/tensorflow_facts.h"
+#include "viewer/graph/graph_canvas.h"
+#include "viewer/graph/graph_colors.h"
+
+namespace hloscope::viewer {
+
+class TensorFlowCanvas {
+ public:
+  // Another drawing than before is fitted when it is drawn first.
+  void Show(const std::shared_ptr<const TensorFlowDrawing>& drawing);
+  const TensorFlowDrawing* drawing() const { return drawing_.get(); }
+  // `node` of the drawing's graph, or -1; a new one is brought into view.
+  void Select(int32_t node);
+  graph::NodeId selected() const { return selected_; }
+  // Marks nodes in whose names or operations all words occur.
+  void Find(const std::string& words);
+  size_t found() const { return found_nodes_; }
+
+  CanvasEvents Draw(Frame& frame, const char* id, float width, float height, bool minimap);
+  GraphCanvas& canvas() { return canvas_; }
+  const GraphCanvas& canvas() const { return canvas_; }
+  void Fit();
+  // The box that an arrow key leads to from the selected one; the first box without one.
+  graph::NodeId Step(Command direction) const;
+
+ private:
+  BoxStyle StyleOf(const Theme& theme, graph::NodeId id) const;
+  WireStyle StyleOfWire(const Theme& theme, uint32_t wire) const;
+  WireLabel LabelOfWire(const Theme& theme, uint32_t wire) const;
+  std::string Explain(graph::NodeId id) const;
+
+  std::shared_ptr<const TensorFlowDrawing> drawing_;
+  GraphCanvas canvas_;
+  std::vector<CanvasBand> bands_;
+  uint64_t number_ = 0;  // grows with each other drawing
+  bool is_fitted_ = false, wants_selected_ = false, was_dark_ = false;
+  uint64_t style_ = 0;  // grows with each other theme
+  int32_t node_ = -1;
+  graph::NodeId selected_;
+  std::string sought_;
+  std::unordered_set<uint32_t> found_;
+  size_t found_nodes_ = 0;
+};
+
+// What colours and outlines mean.
+std::vector<LegendEntry> TensorFlowLegend(const Theme& theme);
+
+}  // namespace hloscope::viewer
