@@ -292,8 +292,7 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
   bool arrays =
       file.kind == FileKind::kNpy || (file.kind == FileKind::kZip && file.path.ends_with(".npz"));
   if (arrays) return FileRole::kValues;
-  if (IsTensorFlowKind(file.kind))
-    return FileRole::kTensorFlowGraph;
+  if (IsTensorFlowKind(file.kind)) return FileRole::kTensorFlowGraph;
   if (file.kind == FileKind::kLog) return FileRole::kRunLog;
   if (file.kind == FileKind::kTorchTensors) return FileRole::kTorchTensors;
   if (file.kind == FileKind::kHloTexts) return FileRole::kModuleTexts;

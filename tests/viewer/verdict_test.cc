@@ -56,7 +56,7 @@ TEST_F(VerdictTest, AKeptVerdictIsShownAndNothingRuns) {
           R"(","status":"differs","pass":"algsimp","pipeline":"simplification",)"
           R"("file_before":"module_0001.m.0001.simplification.after_dce.before_algsimp.txt",)"
           R"("file_after":"module_0001.m.0002.simplification.after_algsimp.before_pipeline-end.txt",)"
-          R"("instruction":"sum","computation":"e","cause":null,"cured_by":["algsimp"],)"
+          R"("instruction":"sum","computation":"e","cause":null,"cured_by":["algsimp","--xla_x=false"],)"
           R"("confirmed":true,"tries":[{"what":"without algsimp","closes":true},7],)"
           R"("verdict":"algsimp changed sum"})"));
   Start({file});
@@ -70,6 +70,8 @@ TEST_F(VerdictTest, AKeptVerdictIsShownAndNothingRuns) {
   ASSERT_NE(verdict, nullptr);
   EXPECT_EQ((*verdict)->tries.size(), 1u);
   EXPECT_EQ((*verdict)->confirmed, true);
+  // In the words of the command line: a flag that has a value is not disabled.
+  ExpectSeen("verdict", "by disabling algsimp or by --xla_x=false");
   // Another dump forgets it.
   app().Open({Sample("mlp_train_step")});
   Settle();
