@@ -5,7 +5,7 @@
 #include "core/base/file.h"
 #include "core/debug/explain/diverge/read_verdict.h"
 #include "tests/viewer/guilty_dump.h"
-#include "tests/viewer/viewer_fixture.h"
+#include "tests/viewer/reading_fixture.h"
 #include "viewer/model/pass_search.h"
 
 namespace hloscope::viewer {
@@ -17,7 +17,7 @@ bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-class VerdictTest : public ViewerTest {
+class VerdictTest : public ReadingTest {
  protected:
   std::string Dump() { return GuiltyDump(Scratch("dump")); }
   void ShowVerdict() {
@@ -71,7 +71,7 @@ TEST_F(VerdictTest, AKeptVerdictIsShownAndNothingRuns) {
   EXPECT_EQ((*verdict)->tries.size(), 1u);
   EXPECT_EQ((*verdict)->confirmed, true);
   // In the words of the command line: a flag that has a value is not disabled.
-  ExpectSeen("verdict", "by disabling algsimp or by --xla_x=false");
+  ExpectSeen("verdict", "disabling algsimp or by --xla_x=false");
   // Another dump forgets it.
   app().Open({Sample("mlp_train_step")});
   Settle();
