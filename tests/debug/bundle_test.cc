@@ -33,7 +33,8 @@ TEST(BundleValues, InputsThatCannotBeReadAgainAreNamed) {
   report.arguments = {hlo::Literal::Of<float>(hlo::Shape::Array(hlo::ElementType::kF32, {2}),
                                               std::vector<float>{1, 2})};
   RunSpec request;
-  const auto missing = CollectValues(report, request, ValuePolicy::kAll, "/nowhere/inputs.npz");
+  const auto missing =
+      CollectValues(report, request, ValuePolicy::kAll, {.path = "/nowhere/inputs.npz"});
   ASSERT_TRUE(missing.has_value());
   EXPECT_TRUE(missing->parts.empty());
   ASSERT_EQ(missing->notes.size(), 1u);
@@ -43,7 +44,7 @@ TEST(BundleValues, InputsThatCannotBeReadAgainAreNamed) {
   const fs::path path = fs::temp_directory_path() / ("saved_" + std::to_string(getpid()));
   std::ofstream(path) << std::string(100, 'x');
   request.limits.input_file_bytes = 10;
-  const auto large = CollectValues(report, request, ValuePolicy::kAll, path.string());
+  const auto large = CollectValues(report, request, ValuePolicy::kAll, {.path = path.string()});
   fs::remove(path);
   ASSERT_TRUE(large.has_value());
   EXPECT_TRUE(large->parts.empty());
