@@ -44,6 +44,10 @@ std::vector<NamedValue> FromLiteral(const std::string& name, const hlo::Literal&
 void ValueSet::Sort() { std::ranges::stable_sort(entries_, {}, &Entry::name); }
 
 Result<std::optional<ValueSet>> ValueSet::InParts(const FileParts& file, const Limits& limits) {
+  return WithinMemory(limits, file.path(), [&] { return ListParts(file, limits); });
+}
+
+Result<std::optional<ValueSet>> ValueSet::ListParts(const FileParts& file, const Limits& limits) {
   constexpr uint64_t kHead = 8;
   HLOSCOPE_ASSIGN_OR_RETURN(const std::string head, file.Read(0, std::min(kHead, file.size())));
   const FileKind kind = Sniff(head);

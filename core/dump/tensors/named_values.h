@@ -47,6 +47,7 @@ class ValueSet {
     std::optional<NamedValue> value;  // that was read already, or
     std::string file;                 // an .npy file, of the archive a member
   };
+  static Result<std::optional<ValueSet>> ListParts(const FileParts& file, const Limits& limits);
   Result<NamedValue> ReadEntry(const Entry& entry) const;
   void Sort();
 
