@@ -23,8 +23,16 @@ bool GivesBooleans(std::string_view op) {
   return std::ranges::find(kOperations, op) != std::end(kOperations);
 }
 
+// All their results are of the type T (their OpDefs).
+bool HasResultsOfOneType(std::string_view op) {
+  constexpr std::string_view kOperations[] = {"Split",  "SplitV",    "Unpack",
+                                              "Switch", "RefSwitch", "_SwitchN"};
+  return std::ranges::find(kOperations, op) != std::end(kOperations);
+}
+
 int32_t ResultType(const TensorFlowNode& node, int32_t slot) {
   if (GivesBooleans(node.op)) return 10;
+  if (HasResultsOfOneType(node.op)) slot = 0;
   for (std::string_view key : kResultTypes) {
     std::vector<int32_t> types;
     for (const auto& [attribute, type] : node.types) {

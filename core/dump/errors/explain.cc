@@ -293,19 +293,25 @@ class Explainer {
     }
   }
 
-  // What is told again with a node or a source line needs no line without, and what a row explains
-  // needs no line that repeats the message behind a status.
+  // What is told again with a node or a source line needs no line without, unless that is of
+  // another device, and what a row explains needs no line that repeats the message behind a status.
   void DropVague() {
-    std::set<std::string> placed;
+    std::map<std::string, std::set<std::string>> placed;  // by kind: the devices, "" where none
     for (const ExplainedError& error : errors_) {
       if (!error.file.empty() || !error.node.empty() || !error.op.empty())
-        placed.insert(error.kind);
+        placed[error.kind].insert(error.device);
     }
+    const auto is_placed = [&](const ExplainedError& error) {
+      const auto found = placed.find(error.kind);
+      if (found == placed.end()) return false;
+      const std::set<std::string>& devices = found->second;
+      return error.device.empty() || devices.contains("") || devices.contains(error.device);
+    };
     std::vector<ExplainedError> kept;
     for (size_t k = 0; k < errors_.size(); ++k) {
       ExplainedError& error = errors_[k];
       const bool vague = error.file.empty() && error.node.empty() && error.op.empty() &&
-                         error.buffers.empty() && placed.contains(error.kind);
+                         error.buffers.empty() && is_placed(error);
       if (!vague && !IsToldBetter(k)) kept.push_back(error);
     }
     errors_ = std::move(kept);
