@@ -163,7 +163,7 @@ class Explain(unittest.TestCase):
                 f.write(log)
             _, out, _ = run('info', '--json', '--no-cache', folder)
             told = [(one['severity'], one['node'], one['device']) for one in json.loads(out)['errors'] if one['kind'] == 'soft_placement']
-            self.assertEqual(told, [('note', 'prefetch_queue_Dequeue', '/device:GPU:0'), ('warning', '', '/job:localhost/replica:0/task:0/device:CPU:0')])
+            self.assertEqual(told, [('note', 'prefetch_queue_Dequeue', '/device:GPU:0'), ('warning', None, '/job:localhost/replica:0/task:0/device:CPU:0')])
             words = run('info', '--no-cache', folder)[1]
             self.assertIn('asked for on /device:GPU:0 and runs on /device:CPU:0, where prefetch_queue is', words)
             self.assertIn('all of them run on /job:localhost/replica:0/task:0/device:CPU:0', words)
