@@ -99,10 +99,6 @@ void PrintWarnings(const Opened& opened) {
   for (const std::string& warning : opened.summary->warnings) PrintError("warning: " + warning);
 }
 
-graph::TensorFlowPane PaneOf(const std::string& path, const Opened& opened) {
-  return graph::PaneOf(path, *opened.graph, *opened.summary);
-}
-
 }  // namespace
 
 bool IsTensorFlowGraph(const FileView& file) {
@@ -134,14 +130,15 @@ int ShowTensorFlowGraph(const std::string& path, const FileView& file, const std
     PrintOut(TextOf(*opened));
     return kGood;
   }
-  std::vector<graph::TensorFlowPane> panes = {PaneOf(path, *opened)};
+  std::vector<graph::TensorFlowPane> panes = {
+      graph::PaneOf(path, *opened->graph, *opened->summary)};
   if (!second.empty()) {
     const auto other_file = dump::OpenInput(second, context.limits);
     if (!other_file) return Fail(second, other_file.error(), context);
     const auto other = Open(second, *other_file, context);
     if (!other) return Fail(second, other.error(), context);
     PrintWarnings(*other);
-    panes.push_back(PaneOf(second, *other));
+    panes.push_back(graph::PaneOf(second, *other->graph, *other->summary));
   }
   WriteOut(graph::ToSvg(panes));
   return kGood;

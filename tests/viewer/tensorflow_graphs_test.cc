@@ -194,7 +194,7 @@ TEST_F(TensorFlowGraphsTest, PairsAreFoundByName) {
   const auto name_of = [&](int32_t file) {
     return file < 0 ? std::string() : (*dump)->files()[static_cast<size_t>(file)].path;
   };
-  EXPECT_EQ(name_of(TellingGraphOf(**dump)), "mark_for_compilation_2.pbtxt");
+  EXPECT_EQ(name_of(MainGraphOf(**dump)), "mark_for_compilation_2.pbtxt");
   std::map<std::string, std::string> pairs;
   for (const int32_t file : GraphFilesOf(**dump))
     pairs[name_of(file)] = name_of(GraphBesideOf(**dump, file));

@@ -126,10 +126,10 @@ bool HasWord(std::string_view path, std::string_view word) {
          (name[at + word.size() + 1] == '_' || name[at + word.size() + 1] == '.');
 }
 
-class NodeTeller {
+class NodeSummarizer {
  public:
-  NodeTeller(const dump::TensorFlowGraph& graph, const dump::TensorFlowSummary* summary,
-             int32_t file, int32_t n)
+  NodeSummarizer(const dump::TensorFlowGraph& graph, const dump::TensorFlowSummary* summary,
+                 int32_t file, int32_t n)
       : graph_(graph),
         node_(graph.nodes[static_cast<size_t>(n)]),
         edges_(graph),
@@ -138,7 +138,7 @@ class NodeTeller {
         file_(file),
         n_(n) {}
 
-  std::vector<SummaryLine> Tell() {
+  std::vector<SummaryLine> Run() {
     Add(fmt::format("{} on {}", node_.op,
                     node_.device.empty() ? "no device yet" : graph::DeviceText(node_.device)));
     if (!node_.cluster.empty()) {
@@ -220,8 +220,8 @@ class NodeTeller {
   std::vector<SummaryLine> lines_;
 };
 
-// What was said of the node that is selected, while it is.
-struct ToldNode {
+// The summary of the node that is selected, while it is.
+struct SummarizedNode {
   const void* graph = nullptr;
   const void* summary = nullptr;
   int32_t node = -1;
@@ -246,7 +246,7 @@ bool IsBeforeGraph(const dump::DumpModel& dump, int32_t file) {
   return HasWord(dump.files()[static_cast<size_t>(file)].path, "before");
 }
 
-int32_t TellingGraphOf(const dump::DumpModel& dump) {
+int32_t MainGraphOf(const dump::DumpModel& dump) {
   int32_t best = -1;
   std::pair<bool, int64_t> most;
   for (const int32_t file : GraphFilesOf(dump)) {
@@ -291,10 +291,10 @@ std::vector<SummaryLine> SummarizeGraphNode(Context& context) {
   if (!graph.ready() || static_cast<size_t>(now.node) >= graph->nodes.size()) return {};
   const bool is_known = summary != nullptr && summary->ready();
   const dump::TensorFlowSummary* known = is_known ? summary->value.get() : nullptr;
-  ToldNode& told = context.marks.Of<ToldNode>();
+  SummarizedNode& told = context.marks.Of<SummarizedNode>();
   if (told.graph != graph.value.get() || told.node != now.node || told.summary != known)
     told = {graph.value.get(), known, now.node,
-            NodeTeller(*graph, known, now.file, now.node).Tell()};
+            NodeSummarizer(*graph, known, now.file, now.node).Run()};
   return told.lines;
 }
 

@@ -18,8 +18,8 @@ namespace hloscope::viewer {
 
 // The files of a dump that are graphs of TensorFlow, in the dump's order.
 std::vector<int32_t> GraphFilesOf(const dump::DumpModel& dump);
-// The one that says most: a graph after marking, the largest of them; -1: there is none.
-int32_t TellingGraphOf(const dump::DumpModel& dump);
+// The main one: a graph after marking, the largest of them; -1: there is none.
+int32_t MainGraphOf(const dump::DumpModel& dump);
 // The graph of the same name and number from before or after that one ("…_before_3", "…_after_3");
 // -1: there is none.
 int32_t GraphBesideOf(const dump::DumpModel& dump, int32_t file);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/graph/stepping.h"
 #include "viewer/graph/graph_pane.h"
 #include "viewer/model/search_index.h"
@@ -27,8 +28,7 @@ void TensorFlowCanvas::Show(const std::shared_ptr<const TensorFlowDrawing>& draw
   bands_.clear();
   for (const graph::TensorFlowLane& lane : drawing->layout.lanes)
     bands_.push_back({{lane.left, 0, lane.left + lane.width, drawing->layout.height},
-                      fmt::format("{} {} node{}", graph::DeviceText(lane.device), lane.nodes,
-                                  lane.nodes == 1 ? "" : "s")});
+                      graph::DeviceText(lane.device) + " " + Counted(lane.nodes, "node")});
   const int32_t node = std::exchange(node_, -1);
   selected_ = {};
   Select(node);

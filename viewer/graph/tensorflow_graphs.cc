@@ -20,7 +20,7 @@ bool TensorFlowGraphs::IsShown(Context& context) {
   if (generation_ != context.document.generation()) {
     generation_ = context.document.generation();
     files_ = GraphFilesOf(*context.document.dump());
-    telling_ = TellingGraphOf(*context.document.dump());
+    main_graph_ = MainGraphOf(*context.document.dump());
     file_ = -1;
     beside_of_ = {-1, 0};
     sides_.clear();
@@ -48,7 +48,7 @@ const TensorFlowGraphs::Side& TensorFlowGraphs::BesideOf(Context& context) {
   const std::pair<int32_t, uint64_t> of(ShownFile(), has_second ? context.second.reading() : 0);
   if (beside_of_ == of) return beside_;
   beside_of_ = of;
-  const int32_t second = has_second ? TellingGraphOf(*context.second.dump()) : -1;
+  const int32_t second = has_second ? MainGraphOf(*context.second.dump()) : -1;
   beside_ = second >= 0 ? Side{second, true}
                         : Side{GraphBesideOf(*context.document.dump(), ShownFile()), false};
   return beside_;

@@ -18,7 +18,7 @@ class TensorFlowGraphs {
   // their nodes was selected or they were asked for last.
   bool IsShown(Context& context);
   // Of the dump that IsShown was asked about.
-  bool has_any() const { return telling_ >= 0; }
+  bool has_any() const { return main_graph_ >= 0; }
   void Choose() { is_chosen_ = true; }
 
   void Draw(Frame& frame);
@@ -34,7 +34,7 @@ class TensorFlowGraphs {
   };
   // Which graphs are drawn, from left to right: one or two.
   std::vector<Side> SidesOf(Context& context);
-  int32_t ShownFile() const { return file_ >= 0 ? file_ : telling_; }
+  int32_t ShownFile() const { return file_ >= 0 ? file_ : main_graph_; }
   const Side& BesideOf(Context& context);
   void DrawToolbar(Frame& frame);
   void DrawHead(Frame& frame, const graph::TensorFlowPane& pane) const;
@@ -46,8 +46,8 @@ class TensorFlowGraphs {
   size_t active_ = 0;
   uint64_t generation_ = 0, version_ = 0;
   std::vector<int32_t> files_;                        // the graphs of the dump
-  int32_t telling_ = -1;                              // of them; -1: there is none
-  int32_t file_ = -1;                                 // that is shown; -1: the most telling one
+  int32_t main_graph_ = -1;                           // of them; -1: there is none
+  int32_t file_ = -1;                                 // that is shown; -1: the main one
   Side beside_;                                       // of the one that is shown, …
   std::pair<int32_t, uint64_t> beside_of_ = {-1, 0};  // … and the reading of the second dump
   bool is_chosen_ = false, shows_beside_ = true, minimap_ = true, wants_find_ = false;

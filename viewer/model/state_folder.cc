@@ -273,8 +273,8 @@ int32_t FindModule(const dump::DumpModel& dump, std::string_view name) {
   return found;
 }
 
-// A node of a graph of TensorFlow as "FILE:NODE", where FILE is its path or what that ends with, or
-// as "NODE" alone; kNothing: there is none.
+// A node of a graph of TensorFlow as "FILE:NODE", where FILE is its path or its bare name, or as
+// "NODE" alone; kNothing: there is none.
 Selection FindGraphNode(const dump::DumpModel& dump, std::string_view text) {
   for (size_t f = 0; f < dump.files().size(); ++f) {
     const dump::FileEntry& file = dump.files()[f];

@@ -37,12 +37,13 @@ class SourceView : public View {
     Context& context = frame.context;
     module_ = context.navigation.module();
     if (module_ < 0) return Sentence(frame, "no module in this dump");
-    costs_ = SourceCostsOf(context);
-    if (costs_ == nullptr) return Sentence(frame, "summing up source lines …");
+    const std::shared_ptr<const SourceCosts> costs = SourceCostsOf(context);
+    if (costs == nullptr) return Sentence(frame, "summing up source lines …");
+    if (costs != costs_) Take(costs);
     if (costs_->files.empty())
       return Sentence(frame, "no instruction has a source line: the module has no metadata");
     Follow(context);
-    StandOnCostliest();
+    ShowCostliest();
     DrawHead(frame);
     const ImVec2 room = ImGui::GetContentRegionAvail();
     if (!ImGui::BeginTable("##columns", 4,
@@ -88,6 +89,16 @@ class SourceView : public View {
     ImGui::PopStyleColor();
   }
 
+  // By another measure files are in another order, and another line is the costliest.
+  void Take(const std::shared_ptr<const SourceCosts>& costs) {
+    const std::string name = costs_ != nullptr && file_ < costs_->files.size() ? File().name : "";
+    costs_ = costs;
+    const auto file = std::ranges::find(costs->files, name, &SourceCostFile::name);
+    file_ = file == costs->files.end() ? 0 : static_cast<size_t>(file - costs->files.begin());
+    highlighted_.clear();
+    line_ = 0;
+  }
+
   // The line of the selection, of whatever kind.
   void Follow(Context& context) {
     const Counterparts& found = context.navigation.counterparts();
@@ -107,7 +118,7 @@ class SourceView : public View {
   }
 
   // Without a line of the selection the costliest one is shown, else the first with instructions.
-  void StandOnCostliest() {
+  void ShowCostliest() {
     if (line_ > 0 || File().lines.empty()) return;
     const auto costliest = std::ranges::max_element(
         File().lines, {}, [](const auto& line) { return line.second.value; });

@@ -130,6 +130,13 @@ Status PlanRun::Allocate() {
   return {};
 }
 
+// Of recordings: copies into the state of a loop and out of branches.
+bool PlanRun::IsPartOfNext(const PlannedStep& step) const {
+  if (step.kind != StepKind::kCopy) return false;
+  const hlo::Opcode opcode = (*plan_.module)[step.id].opcode;
+  return opcode == hlo::Opcode::kWhile || opcode == hlo::Opcode::kConditional;
+}
+
 Result<bool> PlanRun::RunSequence(SequenceNumber sequence) {
   runtime::StepRecorder* const recorder = machine_.recorder();
   if (recorder != nullptr) recorder->Enter(frames_);
@@ -138,11 +145,7 @@ Result<bool> PlanRun::RunSequence(SequenceNumber sequence) {
   });
   for (const PlannedStep& step : plan_.sequences[sequence]) {
     const Result<bool> is_done = RunStep(step);
-    // Copies into the state of a loop and out of branches are part of the step behind them.
-    const hlo::Opcode opcode = (*plan_.module)[step.id].opcode;
-    const bool is_hand_over = step.kind == StepKind::kCopy && (opcode == hlo::Opcode::kWhile ||
-                                                               opcode == hlo::Opcode::kConditional);
-    if (recorder != nullptr && !is_hand_over) recorder->Ended(step.id);
+    if (recorder != nullptr && !IsPartOfNext(step)) recorder->Ended(step.id);
     if (!is_done.has_value() || !*is_done) return is_done;
   }
   return true;

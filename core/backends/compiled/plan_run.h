@@ -94,6 +94,7 @@ class PlanRun {
 
   // False: give up.
   Result<bool> RunSequence(compile::SequenceNumber sequence);
+  bool IsPartOfNext(const compile::PlannedStep& step) const;
   virtual Result<bool> Evaluate(const compile::PlannedStep& step);
   Result<runtime::Value> ValueOf(const hlo::Shape& shape,
                                  std::span<const compile::BufferNumber> buffers, size_t& next);

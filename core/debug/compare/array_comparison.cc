@@ -106,7 +106,7 @@ void ArrayComparison::Piece(int64_t begin, int64_t end, int64_t first, PairStati
   }
 }
 
-void Tell(const PairStatistics& pairs, LeafComparison& into) {
+void SetStatistics(const PairStatistics& pairs, LeafComparison& into) {
   into.same_bits = !pairs.other_bits;
   into.mismatched = pairs.mismatched;
   into.max_abs_error = pairs.max_abs_error;

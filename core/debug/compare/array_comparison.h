@@ -97,6 +97,6 @@ class ArrayComparison {
 };
 
 // What the pairs say of the arrays, but for which elements they are.
-void Tell(const PairStatistics& pairs, LeafComparison& into);
+void SetStatistics(const PairStatistics& pairs, LeafComparison& into);
 
 }  // namespace hloscope::debug

@@ -83,7 +83,7 @@ LeafComparison CompareArrays(const Literal& actual, const Literal& expected,
   result.same_bits = true;
   if (result.elements == 0) return result;
   const PairStatistics pairs = comparison.Run();
-  Tell(pairs, result);
+  SetStatistics(pairs, result);
   if (pairs.mismatched == 0) return result;
   result.first_mismatch = comparison.Describe(pairs.first.at);
   result.worst_mismatch = comparison.Describe(pairs.worst.at);

@@ -58,7 +58,7 @@ Result<LeafComparison> CompareWindows(dump::ArrayWindows& actual, dump::ArrayWin
     describe(all.first.at, result.first_mismatch);
     describe(all.worst.at, result.worst_mismatch);
   }
-  if (result.elements > 0) Tell(all, result);
+  if (result.elements > 0) SetStatistics(all, result);
   return result;
 }
 

@@ -15,10 +15,6 @@ namespace {
 constexpr float kDeviceGap = 48, kBoxRowGap = 52, kBoxGap = 24, kMinLane = 160;
 constexpr size_t kReasonColumns = 40;
 
-float MonoWidth(std::string_view text, float size) {
-  return static_cast<float>(Columns(text)) * size * kCharacterWidth;
-}
-
 FlatNode SizeOfPaneBox(const TensorFlowBox& box) {
   float width = std::max(MonoWidth(Elide(box.title, kTitleColumns), kTitleSize),
                          MonoWidth(Elide(box.subtitle, kSubtitleColumns), kSubtitleSize));
@@ -208,6 +204,10 @@ class PaneLayouter {
 };
 
 }  // namespace
+
+float MonoWidth(std::string_view text, float size) {
+  return static_cast<float>(Columns(text)) * size * kCharacterWidth;
+}
 
 std::string DeviceText(const std::string& device) {
   if (device.empty()) return "no device yet";

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/layout.h"
@@ -14,6 +15,9 @@ namespace hloscope::graph {
 // The colours of what stays outside and of clusters, on white: 0xRRGGBB.
 inline constexpr uint32_t kOutsideColor = 0xd9760a, kClusterColor = 0x1566d1;
 inline constexpr float kClusterTitle = 26, kClusterPadding = 14, kDeviceHead = 44, kReasonLine = 16;
+
+// Of a text in the fixed-width font, in logical pixels.
+float MonoWidth(std::string_view text, float size);
 
 struct TensorFlowPath {
   // A line through them; each piece leaves and arrives upright.

@@ -17,10 +17,6 @@ namespace {
 
 constexpr float kPaneHead = 64, kLegendHeight = 40;
 
-float PaneTextWidth(std::string_view text, float size) {
-  return static_cast<float>(Columns(text)) * size * kCharacterWidth;
-}
-
 std::string Line(const TensorFlowPath& path) {
   std::string out;
   for (size_t p = 0; p < path.points.size(); ++p)
@@ -73,7 +69,7 @@ class PaneWriter {
                           wire.values == 0 ? " stroke-dasharray=\"2 3\"" : "");
     const std::string label = LabelOf(wire);
     if (label.empty()) return;
-    const float label_width = PaneTextWidth(label, kSubtitleSize) + 6;
+    const float label_width = MonoWidth(label, kSubtitleSize) + 6;
     labels_ += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"15\" rx=\"3\" fill=\"{}\"/>"
         "<text font-size=\"12\" text-anchor=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\" "
@@ -150,8 +146,7 @@ std::string ToSvg(std::span<const TensorFlowPane> panes, const SvgColors& colors
         "<text class=\"h\" x=\"{0:.0f}\" y=\"28\">{1}</text>\n<text class=\"s\" x=\"{0:.0f}\" "
         "y=\"48\">{2}</text>\n<g transform=\"translate({0:.0f} {3:.0f})\">\n{4}</g>\n",
         x, EscapeHtml(pane.heading), EscapeHtml(pane.sentence), kPaneHead, picture);
-    const float words =
-        std::max(PaneTextWidth(pane.heading, 16), PaneTextWidth(pane.sentence, 12.5f));
+    const float words = std::max(MonoWidth(pane.heading, 16), MonoWidth(pane.sentence, 12.5f));
     x += std::max(writer.width(), words) + kSvgMargin;
     below = std::max(below, writer.height());
   }
@@ -162,14 +157,14 @@ std::string ToSvg(std::span<const TensorFlowPane> panes, const SvgColors& colors
         "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"18\" height=\"12\" rx=\"3\" fill=\"{}\" "
         "stroke=\"{}\" stroke-width=\"2\"/><text class=\"s\" x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n",
         at, legend, HexColor(fill), HexColor(color), at + 24, legend + 11, EscapeHtml(text));
-    at += 24 + PaneTextWidth(text, kSubtitleSize) + 20;
+    at += 24 + MonoWidth(text, kSubtitleSize) + 20;
   };
   entry(kClusterColor, MixColors(colors.ground, kClusterColor, 0.1f),
         "a cluster, which XLA compiles");
   entry(kOutsideColor, MixColors(colors.ground, kOutsideColor, 0.18f),
         "outside all clusters, and why");
   entry(colors.line, colors.raised, "constants, arguments, copies");
-  entry(kClusterColor, kClusterColor, "values across the border of a cluster");
+  entry(kClusterColor, kClusterColor, "values across a cluster boundary");
   entry(colors.host, colors.host, "copied between devices");
   const float width = std::max(x, at + kSvgMargin);
   const float height = legend + kLegendHeight;
