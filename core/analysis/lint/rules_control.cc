@@ -9,6 +9,7 @@
 #include "core/analysis/place/placement.h"
 #include "core/base/checked.h"
 #include "core/base/counted.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::analysis {
 namespace {
@@ -173,6 +174,12 @@ template <>
 std::vector<LintPlace> FindPlaces<LintKind::kTinyLoop>(const LintModule& module) {
   const hlo::Module& m = module.m;
   constexpr int64_t kMinTrips = 256, kMaxBytes = 64 << 10;
+  static constexpr hlo::OpcodeSet kNoKernels = {Opcode::kParameter, Opcode::kTuple,
+                                                Opcode::kGetTupleElement, Opcode::kConstant,
+                                                Opcode::kBitcast};
+  static constexpr hlo::OpcodeSet kNotTiny = {
+      Opcode::kWhile,       Opcode::kCall, Opcode::kConditional, Opcode::kDot,
+      Opcode::kConvolution, Opcode::kSort, Opcode::kCustomCall};
   std::vector<LintPlace> out;
   module.EachLaunched([&](InstructionId id) {
     if (!module.Is(id, Opcode::kWhile)) return;
@@ -182,24 +189,10 @@ std::vector<LintPlace> FindPlaces<LintKind::kTinyLoop>(const LintModule& module)
     int64_t bytes = 0, kernels = 0;
     bool is_tiny = true;
     module.Each(body, [&](InstructionId inner) {
-      switch (m[inner].opcode) {
-        case Opcode::kParameter:
-        case Opcode::kTuple:
-        case Opcode::kGetTupleElement:
-        case Opcode::kConstant:
-        case Opcode::kBitcast:
-          return;
-        case Opcode::kWhile:
-        case Opcode::kCall:
-        case Opcode::kConditional:
-        case Opcode::kDot:
-        case Opcode::kConvolution:
-        case Opcode::kSort:
-        case Opcode::kCustomCall:
-          is_tiny = false;
-          return;
-        default:
-          break;
+      if (kNoKernels.Has(m[inner].opcode)) return;
+      if (kNotTiny.Has(m[inner].opcode)) {
+        is_tiny = false;
+        return;
       }
       if (hlo::ComputationId inside = module.Body(inner); inside.valid()) {
         module.Each(inside, [&](InstructionId deep) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/codegen/emit/reducers.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::codegen {
 
@@ -30,36 +31,33 @@ constexpr int64_t kUnitsOfSum = 8;  // that sums are worth for each element
 std::vector<llvm::AtomicRMWInst::BinOp> AtomicOperations(const Kernel& kernel,
                                                          const ScatterWindows& windows) {
   using Atomic = llvm::AtomicRMWInst;
+  using enum hlo::Opcode;
+  static constexpr hlo::OpcodeTable<Atomic::BinOp> kSigned({{kAdd, Atomic::Add},
+                                                            {kAnd, Atomic::And},
+                                                            {kOr, Atomic::Or},
+                                                            {kXor, Atomic::Xor},
+                                                            {kMaximum, Atomic::Max},
+                                                            {kMinimum, Atomic::Min}},
+                                                           Atomic::BAD_BINOP);
+  static constexpr hlo::OpcodeTable<Atomic::BinOp> kUnsigned({{kAdd, Atomic::Add},
+                                                              {kAnd, Atomic::And},
+                                                              {kOr, Atomic::Or},
+                                                              {kXor, Atomic::Xor},
+                                                              {kMaximum, Atomic::UMax},
+                                                              {kMinimum, Atomic::UMin}},
+                                                             Atomic::BAD_BINOP);
   const hlo::Module& module = kernel.module;
   const auto applied = module.GetComputation(module[kernel.roots[0]], AttributeKey::kToApply);
   std::vector<Atomic::BinOp> operations;
   for (size_t i = 0; i < windows.arity(); ++i) {
     const ElementType type = module.shape(windows.array(i)).element_type();
     if (!hlo::IsInteger(type) || hlo::BitWidth(type) < 32) return {};
-    const bool is_signed = hlo::IsSigned(type);
-    switch (OnlyOperation(module, applied, i, windows.arity(), type)
-                .value_or(hlo::Opcode::kParameter)) {
-      case hlo::Opcode::kAdd:
-        operations.push_back(Atomic::Add);
-        break;
-      case hlo::Opcode::kAnd:
-        operations.push_back(Atomic::And);
-        break;
-      case hlo::Opcode::kOr:
-        operations.push_back(Atomic::Or);
-        break;
-      case hlo::Opcode::kXor:
-        operations.push_back(Atomic::Xor);
-        break;
-      case hlo::Opcode::kMaximum:
-        operations.push_back(is_signed ? Atomic::Max : Atomic::UMax);
-        break;
-      case hlo::Opcode::kMinimum:
-        operations.push_back(is_signed ? Atomic::Min : Atomic::UMin);
-        break;
-      default:
-        return {};
-    }
+    const std::optional<hlo::Opcode> applies =
+        OnlyOperation(module, applied, i, windows.arity(), type);
+    const Atomic::BinOp operation =
+        applies ? (hlo::IsSigned(type) ? kSigned : kUnsigned)[*applies] : Atomic::BAD_BINOP;
+    if (operation == Atomic::BAD_BINOP) return {};
+    operations.push_back(operation);
   }
   return operations;
 }

@@ -7,6 +7,7 @@
 
 #include "core/hlo/attribute.h"
 #include "core/hlo/dimension_numbers.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::debug {
 
@@ -101,44 +102,40 @@ void DimensionGroups::Visit(InstructionId id) {
   const hlo::Instruction& instruction = module_[id];
   const int arity = hlo::Info(instruction.opcode).arity;
   if (arity >= 0 && std::cmp_not_equal(arity, instruction.operand_count)) return KeepTouched(id);
-  switch (instruction.opcode) {
-    case Opcode::kParameter:
-    case Opcode::kReshape:
-      return;
-    case Opcode::kConstant: {
-      const auto* value = module_.Get<hlo::Literal>(instruction, AttributeKey::kConstantValue);
-      if (value == nullptr || value->elided()) KeepAll(id);
-      return;
-    }
-    case Opcode::kIota: {
-      const auto along = module_.GetInt(instruction, AttributeKey::kIotaDimension);
-      return Keep(Dimension(id, 0, static_cast<size_t>(along)));
-    }
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-      return VisitTuple(id);
-    case Opcode::kCall:
-    case Opcode::kFusion:
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-      return VisitCall(id);
-    case Opcode::kReduce:
-      return VisitReduce(id);
-    case Opcode::kDot:
-      return VisitDot(id);
-    case Opcode::kReduceWindow:
-      return VisitWindow(id);
-    case Opcode::kPad:
-      return VisitPad(id);
-    case Opcode::kBitcastConvert:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kAllReduce:
-    case Opcode::kCollectivePermute:
-      return VisitElements(id);
-    default:
-      return hlo::HasFlag(instruction.opcode, hlo::kFlagElementwise) ? VisitElements(id)
-                                                                     : VisitArrays(id);
-  }
+  using Visitor = void (DimensionGroups::*)(InstructionId);
+  static constexpr hlo::OpcodeTable<Visitor> kVisitors = {
+      {Opcode::kParameter, &DimensionGroups::VisitNothing},
+      {Opcode::kReshape, &DimensionGroups::VisitNothing},
+      {Opcode::kConstant, &DimensionGroups::VisitConstant},
+      {Opcode::kIota, &DimensionGroups::VisitIota},
+      {Opcode::kTuple, &DimensionGroups::VisitTuple},
+      {Opcode::kGetTupleElement, &DimensionGroups::VisitTuple},
+      {Opcode::kCall, &DimensionGroups::VisitCall},
+      {Opcode::kFusion, &DimensionGroups::VisitCall},
+      {Opcode::kWhile, &DimensionGroups::VisitCall},
+      {Opcode::kConditional, &DimensionGroups::VisitCall},
+      {Opcode::kReduce, &DimensionGroups::VisitReduce},
+      {Opcode::kDot, &DimensionGroups::VisitDot},
+      {Opcode::kReduceWindow, &DimensionGroups::VisitWindow},
+      {Opcode::kPad, &DimensionGroups::VisitPad},
+      {Opcode::kBitcastConvert, &DimensionGroups::VisitElements},
+      {Opcode::kOptimizationBarrier, &DimensionGroups::VisitElements},
+      {Opcode::kAllReduce, &DimensionGroups::VisitElements},
+      {Opcode::kCollectivePermute, &DimensionGroups::VisitElements},
+  };
+  if (const Visitor visitor = kVisitors[instruction.opcode]) return (this->*visitor)(id);
+  return hlo::HasFlag(instruction.opcode, hlo::kFlagElementwise) ? VisitElements(id)
+                                                                 : VisitArrays(id);
+}
+
+void DimensionGroups::VisitConstant(InstructionId id) {
+  const auto* value = module_.Get<hlo::Literal>(module_[id], AttributeKey::kConstantValue);
+  if (value == nullptr || value->elided()) KeepAll(id);
+}
+
+void DimensionGroups::VisitIota(InstructionId id) {
+  const auto along = module_.GetInt(module_[id], AttributeKey::kIotaDimension);
+  Keep(Dimension(id, 0, static_cast<size_t>(along)));
 }
 
 // Each operand is a scalar or has the dimensions of the result, or of its element of the result.

@@ -36,6 +36,9 @@ class DimensionGroups {
   void JoinValues(hlo::InstructionId a, hlo::InstructionId b);
 
   void Visit(hlo::InstructionId id);
+  void VisitNothing(hlo::InstructionId) {}
+  void VisitConstant(hlo::InstructionId id);
+  void VisitIota(hlo::InstructionId id);
   void VisitElements(hlo::InstructionId id);
   void VisitCall(hlo::InstructionId id);
   void VisitBody(hlo::ComputationId callee, hlo::InstructionId result,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/hlo/analysis/reducer.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -14,45 +15,42 @@ bool IsDouble(ElementType type) { return RealPart(type) == ElementType::kF64; }
 
 // Results are operands, or made of them without rounding.
 bool IsExact(const Module& module, InstructionId id) {
+  static constexpr OpcodeSet kExact = {
+      Opcode::kParameter,
+      Opcode::kConstant,
+      Opcode::kIota,
+      Opcode::kNegate,
+      Opcode::kAbs,
+      Opcode::kSign,
+      Opcode::kMaximum,
+      Opcode::kMinimum,
+      Opcode::kSelect,
+      Opcode::kClamp,
+      Opcode::kFloor,
+      Opcode::kCeil,
+      Opcode::kRoundNearestAfz,
+      Opcode::kRoundNearestEven,
+      Opcode::kReal,
+      Opcode::kImag,
+      Opcode::kComplex,
+      Opcode::kBitcastConvert,
+      Opcode::kSort,
+      Opcode::kTopK,
+  };
   const Instruction& instruction = module[id];
-  switch (instruction.opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kIota:
-    case Opcode::kNegate:
-    case Opcode::kAbs:
-    case Opcode::kSign:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kSelect:
-    case Opcode::kClamp:
-    case Opcode::kFloor:
-    case Opcode::kCeil:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kReal:
-    case Opcode::kImag:
-    case Opcode::kComplex:
-    case Opcode::kBitcastConvert:
-    case Opcode::kSort:
-    case Opcode::kTopK:
-      return true;
-    case Opcode::kConvert: {
-      const ElementType from = module.shape(module.operands(id)[0]).element_type();
-      const ElementType to = module.shape(id).element_type();
-      return !IsFloating(from) || BitWidth(RealPart(from)) <= BitWidth(RealPart(to));
-    }
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow: {
-      const std::optional<Opcode> reducer = BinaryReducerOf(module, id);
-      return reducer == Opcode::kMaximum || reducer == Opcode::kMinimum;
-    }
-    default: {
-      const Category category = Info(instruction.opcode).category;
-      return category == Category::kDataMovement || category == Category::kTuple ||
-             category == Category::kControl || category == Category::kFusion;
-    }
+  if (kExact.Has(instruction.opcode)) return true;
+  if (instruction.opcode == Opcode::kConvert) {
+    const ElementType from = module.shape(module.operands(id)[0]).element_type();
+    const ElementType to = module.shape(id).element_type();
+    return !IsFloating(from) || BitWidth(RealPart(from)) <= BitWidth(RealPart(to));
   }
+  if (instruction.opcode == Opcode::kReduce || instruction.opcode == Opcode::kReduceWindow) {
+    const std::optional<Opcode> reducer = BinaryReducerOf(module, id);
+    return reducer == Opcode::kMaximum || reducer == Opcode::kMinimum;
+  }
+  const Category category = Info(instruction.opcode).category;
+  return category == Category::kDataMovement || category == Category::kTuple ||
+         category == Category::kControl || category == Category::kFusion;
 }
 
 }  // namespace

@@ -80,37 +80,26 @@ class BufferPass {
   size_t Follow(InstructionId at, const Index& part, InstructionId user,
                 std::vector<std::pair<InstructionId, Index>>& work) {
     const Instruction& i = module_[user];
-    switch (i.opcode) {
-      case kCall:
-      case kFusion:
-      case kCustomCall:
-      case kAsyncStart:
-      case kAsyncUpdate:
-      case kAsyncDone:
-      case kWhile:
-      case kConditional:
-        return 1;
-      case kGetTupleElement:
-        if (!part.empty() && module_.GetInt(i, AttributeKey::kIndex) == part[0]) {
-          work.emplace_back(user, Index(part.begin() + 1, part.end()));
-        }
-        return 0;
-      case kTuple: {
-        if (context_.IsRoot(user)) {
-          auto callers = context_.callers(i.computation);
-          return std::any_of(callers.begin(), callers.end(), [&](InstructionId caller) {
-            return module_[caller].opcode == kWhile;
-          });
-        }
-        auto operands = module_.operands(user);
-        Index longer{std::find(operands.begin(), operands.end(), at) - operands.begin()};
-        longer.insert(longer.end(), part.begin(), part.end());
-        work.emplace_back(user, std::move(longer));
-        return 0;
+    static constexpr OpcodeSet kWrites = {kCall,        kFusion,    kCustomCall, kAsyncStart,
+                                          kAsyncUpdate, kAsyncDone, kWhile,      kConditional};
+    if (kWrites.Has(i.opcode)) return 1;
+    if (i.opcode == kGetTupleElement) {
+      if (!part.empty() && module_.GetInt(i, AttributeKey::kIndex) == part[0]) {
+        work.emplace_back(user, Index(part.begin() + 1, part.end()));
       }
-      default:
-        return 0;
+      return 0;
     }
+    if (i.opcode != kTuple) return 0;
+    if (context_.IsRoot(user)) {
+      auto callers = context_.callers(i.computation);
+      return std::any_of(callers.begin(), callers.end(),
+                         [&](InstructionId caller) { return module_[caller].opcode == kWhile; });
+    }
+    auto operands = module_.operands(user);
+    Index longer{std::find(operands.begin(), operands.end(), at) - operands.begin()};
+    longer.insert(longer.end(), part.begin(), part.end());
+    work.emplace_back(user, std::move(longer));
+    return 0;
   }
 
   size_t AliasCount(InstructionId id) const {

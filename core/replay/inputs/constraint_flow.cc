@@ -252,46 +252,37 @@ void ConstraintFlow::CarryAsync(InstructionId id, const TuplePath& path,
 }
 
 void ConstraintFlow::CarryMovement(InstructionId id, const InputConstraints& constraints) {
+  using enum hlo::Opcode;
+  static constexpr hlo::OpcodeSet kReorders = {
+      kReverse,           kDynamicSlice,        kGather,          kAllToAll, kAllGather,
+      kCollectivePermute, kCollectiveBroadcast, kSetDimensionSize};
   const auto operands = module_.operands(id);
+  const Opcode opcode = module_[id].opcode;
   const Shape& shape = module_.shape(id);
-  auto operand_shape = [&] { return module_.shape(operands[0]); };
-  switch (module_[id].opcode) {
-    case Opcode::kReshape:
-    case Opcode::kDynamicReshape:
-      return Ask(operands[0], Reshaped(constraints, shape, operand_shape()));
-    case Opcode::kBitcast:
-      if (operand_shape().element_type() != shape.element_type()) return;
-      if (!IsRowMajor(shape) || !IsRowMajor(operand_shape())) {
-        return Ask(operands[0], constraints.Unordered());
-      }
-      return Ask(operands[0], Reshaped(constraints, shape, operand_shape()));
-    case Opcode::kTranspose:
-      return Ask(operands[0],
-                 Transposed(constraints, module_.GetInts(module_[id], AttributeKey::kDimensions)));
-    case Opcode::kBroadcast:
-      if (shape.ElementCount() == operand_shape().ElementCount()) {
-        return Ask(operands[0], Reshaped(constraints, shape, operand_shape()));
-      }
-      return Ask(operands[0], OfElements(constraints));
-    case Opcode::kSlice:
-      return Ask(operands[0], Sliced(constraints));
-    case Opcode::kReverse:
-    case Opcode::kDynamicSlice:
-    case Opcode::kGather:
-    case Opcode::kAllToAll:
-    case Opcode::kAllGather:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kSetDimensionSize:
-      return Ask(operands[0], constraints.Unordered());
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kPad:
-      Ask(operands[0], constraints.Unordered());
-      return Ask(operands[1], OfElements(constraints));
-    default:
-      for (size_t slot = 0; slot < operands.size(); ++slot) {
-        Ask(operands[slot], AskOfOperand(module_, ranges_, id, slot, constraints));
-      }
+  const auto reshaped = [&] { return Reshaped(constraints, shape, module_.shape(operands[0])); };
+  if (kReorders.Has(opcode)) return Ask(operands[0], constraints.Unordered());
+  if (opcode == kReshape || opcode == kDynamicReshape) return Ask(operands[0], reshaped());
+  if (opcode == kBitcast) {
+    const Shape& from = module_.shape(operands[0]);
+    if (from.element_type() != shape.element_type()) return;
+    const bool is_ordered = IsRowMajor(shape) && IsRowMajor(from);
+    return Ask(operands[0], is_ordered ? reshaped() : constraints.Unordered());
+  }
+  if (opcode == kTranspose) {
+    const auto order = module_.GetInts(module_[id], AttributeKey::kDimensions);
+    return Ask(operands[0], Transposed(constraints, order));
+  }
+  if (opcode == kBroadcast) {
+    const bool repeats = shape.ElementCount() != module_.shape(operands[0]).ElementCount();
+    return Ask(operands[0], repeats ? OfElements(constraints) : reshaped());
+  }
+  if (opcode == kSlice) return Ask(operands[0], Sliced(constraints));
+  if (opcode == kDynamicUpdateSlice || opcode == kPad) {
+    Ask(operands[0], constraints.Unordered());
+    return Ask(operands[1], OfElements(constraints));
+  }
+  for (size_t slot = 0; slot < operands.size(); ++slot) {
+    Ask(operands[slot], AskOfOperand(module_, ranges_, id, slot, constraints));
   }
 }
 

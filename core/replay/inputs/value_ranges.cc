@@ -49,6 +49,17 @@ Interval Product(const Interval& a, const Interval& b) {
   return {low, high};
 }
 
+Interval Sum(const Interval& a, const Interval& b) { return {a.low + b.low, a.high + b.high}; }
+Interval Difference(const Interval& a, const Interval& b) {
+  return {a.low - b.high, a.high - b.low};
+}
+Interval Larger(const Interval& a, const Interval& b) {
+  return {std::max(a.low, b.low), std::max(a.high, b.high)};
+}
+Interval Smaller(const Interval& a, const Interval& b) {
+  return {std::min(a.low, b.low), std::min(a.high, b.high)};
+}
+
 Interval Absolute(const Interval& a) {
   if (a.low >= 0) return a;
   if (a.high <= 0) return {-a.high, -a.low};
@@ -137,38 +148,28 @@ class Ranger {
   }
 
   Interval Arithmetic(InstructionId id) const {
+    using enum hlo::Opcode;
+    using Function = Interval (*)(const Interval&, const Interval&);
+    static constexpr hlo::OpcodeTable<Function> kFunctions = {{kAdd, Sum},
+                                                              {kSubtract, Difference},
+                                                              {kMultiply, Product},
+                                                              {kMaximum, Larger},
+                                                              {kMinimum, Smaller}};
+    const Opcode opcode = module_[id].opcode;
+    const auto operands = module_.operands(id);
     const bool integer = hlo::IsInteger(module_.shape(id).element_type());
-    switch (module_[id].opcode) {
-      case Opcode::kAdd:
-        return {Operand(id, 0).low + Operand(id, 1).low, Operand(id, 0).high + Operand(id, 1).high};
-      case Opcode::kSubtract:
-        return {Operand(id, 0).low - Operand(id, 1).high, Operand(id, 0).high - Operand(id, 1).low};
-      case Opcode::kMultiply:
-        if (module_.operands(id)[0] == module_.operands(id)[1] && !integer) {
-          const Interval factor = Absolute(Operand(id, 0));
-          return {factor.low * factor.low, factor.high * factor.high};
-        }
-        return Product(Operand(id, 0), Operand(id, 1));
-      case Opcode::kNegate:
-        return {-Operand(id, 0).high, -Operand(id, 0).low};
-      case Opcode::kAbs:
-        return Absolute(Operand(id, 0));
-      case Opcode::kMaximum:
-        return {std::max(Operand(id, 0).low, Operand(id, 1).low),
-                std::max(Operand(id, 0).high, Operand(id, 1).high)};
-      case Opcode::kMinimum:
-        return {std::min(Operand(id, 0).low, Operand(id, 1).low),
-                std::min(Operand(id, 0).high, Operand(id, 1).high)};
-      case Opcode::kClamp:
-        return {std::min(std::max(Operand(id, 1).low, Operand(id, 0).low), Operand(id, 2).low),
-                std::min(std::max(Operand(id, 1).high, Operand(id, 0).high), Operand(id, 2).high)};
-      case Opcode::kRemainder:
-        return Remainder(Operand(id, 0), Operand(id, 1), integer);
-      case Opcode::kAnd:
-        return integer ? And(id) : Interval();
-      default:
-        return OfFunction(module_[id].opcode, Operand0(id));
+    if (opcode == kMultiply && operands[0] == operands[1] && !integer) {
+      const Interval factor = Absolute(Operand(id, 0));
+      return {factor.low * factor.low, factor.high * factor.high};
     }
+    if (const Function function = kFunctions[opcode])
+      return function(Operand(id, 0), Operand(id, 1));
+    if (opcode == kNegate) return {-Operand(id, 0).high, -Operand(id, 0).low};
+    if (opcode == kAbs) return Absolute(Operand(id, 0));
+    if (opcode == kClamp) return Smaller(Larger(Operand(id, 1), Operand(id, 0)), Operand(id, 2));
+    if (opcode == kRemainder) return Remainder(Operand(id, 0), Operand(id, 1), integer);
+    if (opcode == kAnd) return integer ? And(id) : Interval();
+    return OfFunction(opcode, Operand0(id));
   }
 
   Interval Operand0(InstructionId id) const {

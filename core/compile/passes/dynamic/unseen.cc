@@ -17,31 +17,26 @@ namespace {
 
 // What a reducer of that opcode does not see, as a number that converts to the type without loss.
 std::optional<double> Unseen(Opcode opcode, ElementType type) {
-  const double infinity = std::numeric_limits<double>::infinity();
+  const bool is_integer = hlo::IsInteger(type);
   const bool is_float = type == ElementType::kF64 || type == ElementType::kF32 ||
                         type == ElementType::kF16 || type == ElementType::kBF16;
-  const bool is_small = hlo::IsInteger(type) && hlo::BitWidth(type) <= 32;
-  const double top = is_small ? double(int64_t{1} << (hlo::BitWidth(type) - IsSigned(type))) : 0;
-  switch (opcode) {
-    case Opcode::kAdd:
-      if (is_float) return -0.0;
-      return IsInteger(type) ? std::optional(0.0) : std::nullopt;
-    case Opcode::kMultiply:
-      return is_float || hlo::IsInteger(type) ? std::optional(1.0) : std::nullopt;
-    case Opcode::kMaximum:
-      if (is_float) return -infinity;
-      return is_small ? std::optional(IsSigned(type) ? -top : 0.0) : std::nullopt;
-    case Opcode::kMinimum:
-      if (is_float) return infinity;
-      return is_small ? std::optional(top - 1) : std::nullopt;
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return IsInteger(type) || type == ElementType::kPred ? std::optional(0.0) : std::nullopt;
-    case Opcode::kAnd:
-      return type == ElementType::kPred ? std::optional(1.0) : std::nullopt;
-    default:
-      return std::nullopt;
+  if (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum) {
+    const bool is_maximum = opcode == Opcode::kMaximum;
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (is_float) return is_maximum ? -infinity : infinity;
+    if (!is_integer || hlo::BitWidth(type) > 32) return std::nullopt;
+    const double top = double(int64_t{1} << (hlo::BitWidth(type) - IsSigned(type)));
+    return is_maximum ? (IsSigned(type) ? -top : 0.0) : top - 1;
   }
+  if (type == ElementType::kPred) {
+    if (opcode == Opcode::kAnd) return 1.0;
+    return opcode == Opcode::kOr || opcode == Opcode::kXor ? std::optional(0.0) : std::nullopt;
+  }
+  if (opcode == Opcode::kAdd && is_float) return -0.0;
+  if (opcode == Opcode::kMultiply)
+    return is_float || is_integer ? std::optional(1.0) : std::nullopt;
+  const bool is_zero = opcode == Opcode::kAdd || opcode == Opcode::kOr || opcode == Opcode::kXor;
+  return is_zero && is_integer ? std::optional(0.0) : std::nullopt;
 }
 
 // The opcode that a computation applies to its two parameters.

@@ -12,6 +12,7 @@
 #include "core/eval/numbers/wide.h"
 #include "core/hlo/analysis/cost.h"
 #include "core/hlo/float_types.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/rewrite/rewriter.h"
 
 namespace hloscope::debug {
@@ -98,25 +99,14 @@ bool MovesAway(uint64_t argument, uint64_t element, bool up) {
 }
 
 bool MakesChoices(const Module& module) {
+  static constexpr hlo::OpcodeSet kChoices = {
+      Opcode::kCeil, Opcode::kCompare,   Opcode::kFloor,
+      Opcode::kSign, Opcode::kSort,      Opcode::kRoundNearestAfz,
+      Opcode::kTopK, Opcode::kRemainder, Opcode::kRoundNearestEven};
   return std::ranges::any_of(module.instructions(), [&](const hlo::Instruction& instruction) {
-    switch (instruction.opcode) {
-      case Opcode::kCeil:
-      case Opcode::kCompare:
-      case Opcode::kFloor:
-      case Opcode::kRemainder:
-      case Opcode::kRoundNearestAfz:
-      case Opcode::kRoundNearestEven:
-      case Opcode::kSign:
-      case Opcode::kSort:
-      case Opcode::kTopK:
-        return true;
-      case Opcode::kConvert: {
-        const hlo::Shape& shape = module[instruction.shape];
-        return shape.IsArray() && !hlo::IsFloat(hlo::RealPart(shape.element_type()));
-      }
-      default:
-        return false;
-    }
+    if (instruction.opcode != Opcode::kConvert) return kChoices.Has(instruction.opcode);
+    const hlo::Shape& shape = module[instruction.shape];
+    return shape.IsArray() && !hlo::IsFloat(hlo::RealPart(shape.element_type()));
   });
 }
 
