@@ -41,8 +41,9 @@ std::vector<LineageStep> ComputingSteps(const Module& final, int32_t stage, cons
   constexpr float kAsGood = 0.75f;
   std::vector<LineageStep> steps;
   for (const LineageStep& s : chain.steps) {
+    if (s.stage != stage || !s.computes) continue;
     const bool names = hlo::HasTrait(final[s.instruction].opcode, hlo::kTraitNoCode);
-    if (s.stage == stage && s.computes && (s.is_same || !names)) steps.push_back(s);
+    if (s.is_same || !names) steps.push_back(s);
   }
   if (steps.empty()) return steps;
   const float enough = std::ranges::max(steps, {}, &LineageStep::confidence).confidence * kAsGood;
