@@ -46,6 +46,7 @@ FAULTS = {
     'contracted': contracted,
     'first two swapped': lambda inputs, values: [values[1], values[0], *values[2:]] if inputs else values,
     'one more': lambda inputs, values: [value + 1 for value in values],
+    'its argument': lambda inputs, values: list(inputs[0]) if inputs else values,
     'other side': lambda inputs, values: [2 * round(x) - 1 - value for x, value in zip(inputs[0], values)] if inputs else values,
     'other side, one more': lambda inputs, values: [2 * round(x) - 1 - value if x == round(x) else value + 1
                                                     for x, value in zip(inputs[0], values)] if inputs else values,

@@ -157,7 +157,9 @@ class Uncertainty {
       widened_.push_back(eval::ConvertLiteral(argument, eval::WidenedShape(argument.shape())));
     }
     base_ = evaluate_(wide_, widened_);
-    Take(base_, expected_);
+    // What overflows in the module's own types and not there is off by its range, not by roundings.
+    constexpr double kFinite = std::numeric_limits<double>::max();
+    Take(base_, expected_, kFinite);
     MoveCoarseInputs(kFirstPattern);
     return taken_ > 0 || !failed_ ? Status() : std::unexpected(*failed_);
   }
@@ -213,14 +215,18 @@ class Uncertainty {
     return true;
   }
 
-  void Take(const Result<Leaves>& moved, const Leaves& base) {
+  // Moves above `most` are passed over.
+  void Take(const Result<Leaves>& moved, const Leaves& base,
+            double most = std::numeric_limits<double>::infinity()) {
     if (!moved.has_value()) {
       if (!failed_) failed_ = moved.error();
       return;
     }
     ++taken_;
     const std::vector<double> moves = gaps_.MovesIn(*moved, base);
-    for (size_t i = 0; i < moves.size(); ++i) moves_[i] = std::max(moves_[i], moves[i]);
+    for (size_t i = 0; i < moves.size(); ++i) {
+      if (moves[i] <= most) moves_[i] = std::max(moves_[i], moves[i]);
+    }
   }
 
   const std::shared_ptr<const Module>& module_;
