@@ -250,7 +250,8 @@ Status Plugin::Initialize() {
 
 Result<std::shared_ptr<const Plugin>> OpenPlugin(const std::string& path) {
   static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const Plugin>> open;
+  // Never destroyed: at exit the static objects of a plugin may be gone first.
+  static auto& open = *new std::map<std::string, std::shared_ptr<const Plugin>>;
   std::error_code code;
   const std::filesystem::path whole = std::filesystem::canonical(path, code);
   if (code) {

@@ -132,8 +132,10 @@ Status ClientHandle::ReadDevices() {
 
 Result<std::shared_ptr<const ClientHandle>> OpenClient(const std::shared_ptr<const Plugin>& plugin,
                                                        int64_t devices, bool is_gpu) {
+  using Key = std::pair<const Plugin*, int64_t>;
   static std::mutex mutex;
-  static std::map<std::pair<const Plugin*, int64_t>, std::shared_ptr<const ClientHandle>> open;
+  // Never destroyed: at exit the static objects of a plugin may be gone first.
+  static auto& open = *new std::map<Key, std::shared_ptr<const ClientHandle>>;
   const std::scoped_lock lock(mutex);
   std::shared_ptr<const ClientHandle>& known = open[{plugin.get(), devices}];
   if (known != nullptr) return known;
