@@ -577,9 +577,32 @@ TEST(TensorFlowLossesTest, SoundLinesOfOthersAreNone) {
         "TF_CPP_VMODULE=mark_for_compilation_pass=4,compilability_check_util=4",
         "AsString (No registered 'AsString' OpKernel for XLA_CPU_JIT devices compatible with node "
         "{{node AsString}}){{node AsString}}",
-        "reads mark_for_compilation_1.pbtxt", "W1234: a ticket"}) {
+        "reads mark_for_compilation_1.pbtxt", "W1234: a ticket", "as in [a, b].", "(a, b).",
+        "2026-11-26 08:35:14,583 INFO: epoch 3"}) {
     const MarkingLog log = ReadMarkingLog(std::string(line) + "\n" + text);
     EXPECT_TRUE(log.warnings.empty()) << log.warnings.front();
+  }
+}
+
+// Lines of which little is left, each of a mutant that lost something in silence.
+TEST(TensorFlowLossesTest, LinesThatBreakOffAreNamed) {
+  const std::string text = ReadAll(kCases / "stack" / "tensorflow.log");
+  const std::string frame = text.substr(0, text.find("mark_for_compilation_pass.cc"));
+  const auto with = [&](std::string_view was, std::string_view is) {
+    std::string out = text;
+    const size_t at = out.find(was);
+    EXPECT_NE(at, std::string::npos) << was;
+    return at == std::string::npos ? out : out.replace(at, was.size(), is);
+  };
+  for (const std::string& log : {
+           text + frame + "compilability_check_util.cc:62] Foun\n",
+           with("(op _Retval)", "(op _\xfe\x65tval)"),
+           frame.substr(0, frame.size() - 2) + "rk_for_c",
+           text + frame.substr(0, 4) + "ompilation_1.pbtxt\n",
+           text + "node_a,node_b].\n",
+           with(" Unclustered nodes: ", " Unclustered nodes: &"),
+       }) {
+    EXPECT_FALSE(ReadMarkingLog(log).warnings.empty()) << log.substr(log.size() - 120);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/dump/readers/line_reader.h"
 #include "core/dump/tensorflow/marking_log.h"
 
 namespace hloscope::dump {
@@ -56,6 +57,7 @@ constexpr std::string_view kBeginnings[] = {"Found uncompilable node ",
                                             "Starting fuel",
                                             "sorted_nodes.size()",
                                             " Built ",
+                                            " Unclustered nodes: ",
                                             "Dumped Graph to "};
 
 auto Holds(std::string_view line) {
@@ -99,6 +101,11 @@ bool EndsAsDump(std::string_view line) {
   const std::string_view file = line.substr(blank);
   return file.contains("/before_mark_for_compilation") && file.contains(".pb") &&
          std::string_view("Dumped Graph to ").ends_with(line.substr(0, blank));
+}
+
+// "NODE,NODE]." of a cycle
+bool EndsAsCycle(std::string_view line) {
+  return line.ends_with("].") && line.find_first_of(" [") == std::string_view::npos;
 }
 
 // The line without what names the files of the log otherwise: a variable that sets their verbosity,
@@ -172,6 +179,7 @@ bool NearlyBegins(std::string_view text) {
   constexpr size_t kMaxLetters = 3, kHalf = 8;
   for (std::string_view beginning : kBeginnings) {
     if (text.starts_with(beginning.substr(0, kHalf))) return true;
+    if (!text.empty() && beginning.starts_with(text)) return true;  // it breaks off
     const size_t most = std::min(kMaxLetters, beginning.size() / 3);
     // Letters that differ up to the end of the beginning, the text's read so far as one likes.
     std::vector<size_t> row(beginning.size() + 1);
@@ -217,7 +225,33 @@ bool IsWholeEdgeReason(std::string_view reason) {
 }
 
 bool IsTensorFlowName(std::string_view text) {
-  return !text.empty() && text.find_first_of(" ()[]{}<'\"") == std::string_view::npos;
+  const auto is_of_name = [](char c) {
+    return c > ' ' && c < '\x7f' && !std::string_view("()[]{}<'\"").contains(c);
+  };
+  return !text.empty() && std::ranges::all_of(text, is_of_name);
+}
+
+bool IsShare(std::string_view text) {
+  auto take_number = [&] {
+    const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(digits);
+    return digits != 0;
+  };
+  return take_number() && TakeWord(text, " / ") && take_number() && TakeWord(text, " (") &&
+         text.ends_with("%)") &&
+         text.find_first_not_of("0123456789.-+naif%)") == std::string_view::npos;
+}
+
+bool BreaksOffInFrame(std::string_view line) { return BeginsAsFrame(line) && SourcesOf(line) == 0; }
+
+bool BeginsAsDamagedFrame(std::string_view line, std::string_view day) {
+  constexpr size_t kKnown = 4;  // "I000"
+  return !day.empty() && line.starts_with(day.substr(0, kKnown)) && !BeginsAsFrame(line);
+}
+
+std::string_view DayOf(std::string_view line) {
+  constexpr size_t kDay = 5;
+  return BeginsAsFrame(line) && !IsDecimal(line[0]) ? line.substr(0, kDay) : std::string_view();
 }
 
 bool EndsInFileName(std::string_view line) {
@@ -250,7 +284,7 @@ bool IsDamagedLine(std::string_view line) {
   }
   return NamesHalfOfFile(line) || std::ranges::any_of(kWords, Holds(line)) ||
          EndsAsAssignment(line) || EndsAsUncompilable(line) || EndsAsNoKernel(line) ||
-         EndsAsDump(line);
+         EndsAsDump(line) || EndsAsCycle(line);
 }
 
 }  // namespace hloscope::dump

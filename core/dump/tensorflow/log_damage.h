@@ -32,10 +32,19 @@ bool HoldsAnother(std::string_view reason);
 // Whether it is whole: what a node that cannot be compiled lacks, and why an edge stays.
 bool IsWholeReason(std::string_view reason, std::string_view operation);
 bool IsWholeEdgeReason(std::string_view reason);
-// Of nodes and operations: without blanks and brackets.
+// Of nodes and operations: without blanks, brackets and bytes that are no ASCII.
 bool IsTensorFlowName(std::string_view text);
+// "4 / 10 (40.00%)"
+bool IsShare(std::string_view text);
 // Whether a last line without an end breaks off in the name of a file that logs them.
 bool EndsInFileName(std::string_view line);
+// Whether a line ends before the file that logs it is named.
+bool BreaksOffInFrame(std::string_view line);
+// "I0000", what a line of a log begins with; empty where it begins otherwise. (With a date, as
+// before TensorFlow 2.19, lines of Python's logs begin, too.)
+std::string_view DayOf(std::string_view line);
+// Whether a line that begins as those of `day` do goes on as none of a log.
+bool BeginsAsDamagedFrame(std::string_view line, std::string_view day);
 // Whether words of such messages are in it.
 bool HasMarkingWords(std::string_view text);
 // Whether half of the name of a file that logs them is in it.

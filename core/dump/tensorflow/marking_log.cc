@@ -36,15 +36,17 @@ std::string_view MessageOf(std::string_view line, size_t file) {
 class LogReader {
  public:
   MarkingLog Read(std::string_view text) {
-    LineReader lines(text);
     std::string_view line;
+    for (LineReader lines(text); day_.empty() && lines.Next(line);) day_ = DayOf(line);
+    LineReader lines(text);
     while (lines.Next(line)) {
       line_ = lines.number();
       Line(line);
     }
     if (begun_ && sorted_) Say("the log ends before the pass does");
+    if (!text.ends_with('\n') && (marked_ || EndsInFileName(line) || BreaksOffInFrame(line)))
+      Say("the log ends inside a line");
     marked_ |= EndsInFileName(line);
-    if (marked_ && !text.ends_with('\n')) Say("the log ends inside a line");
     // Of a log without a line about clustering nothing is expected.
     if (marked_) {
       constexpr size_t kMaxReported = 20;
@@ -93,7 +95,8 @@ class LogReader {
     }
     // Half of the name of a file is enough to know the log.
     marked_ |= NamesHalfOfFile(line);
-    if (!mine && IsDamagedLine(line)) suspects_.emplace_back(line_, line);
+    if (!mine && (IsDamagedLine(line) || BeginsAsDamagedFrame(line, day_)))
+      suspects_.emplace_back(line_, line);
   }
 
   MarkingRun& run() {
@@ -126,6 +129,7 @@ class LogReader {
       return Listed(message);
     }
     if (TakeWord(message, " Built ")) return Built(message);
+    if (TakeWord(message, " Unclustered nodes: ")) return IsShare(message);
     if (message == "No compilable candidates") {
       begun_ = false;
       return true;
@@ -148,12 +152,10 @@ class LogReader {
 
   // "1 clusters, size 4 / 10 (40.00%)": as many nodes were assigned before.
   bool Built(std::string_view message) {
-    const size_t at = message.find("size "), slash = message.find(" / ");
-    if (at == std::string_view::npos || slash == std::string_view::npos) return false;
-    std::string_view number = message.substr(at + 5, slash - at - 5);
+    const size_t at = message.find("size ");
+    if (at == std::string_view::npos || !IsShare(message.substr(at + 5))) return false;
+    std::string_view number = message.substr(at + 5);
     const auto size = TakeNumber(number);
-    const std::string_view all = message.substr(slash);
-    if (!IsCount(all.substr(0, all.find(" (")), " / ")) return false;
     if (!size) return false;
     begun_ = false;
     const auto told = std::ssize(run().assigned);
@@ -274,6 +276,7 @@ class LogReader {
   bool begun_ = false, sorted_ = false;  // a run; its nodes were counted
   bool marked_ = false;                  // a line about clustering was there
   int64_t line_ = 0;
+  std::string_view day_;                                        // with which its lines begin
   std::vector<std::pair<int64_t, std::string_view>> suspects_;  // lines that may be damaged
 };
 
