@@ -231,6 +231,30 @@ TEST(ThunkReaderTest, ReadsEveryGeneration) {
   EXPECT_EQ(warnings.size(), 1u) << "it ends in the middle";
 }
 
+TEST(ThunkReaderTest, DamagedLinesAreNamed) {
+  std::vector<std::string> warnings;
+  EXPECT_EQ(
+      ReadThunkSequence("001: kCustomKernel [source | sink] add grid: [2, 1, 1] shared_memory: "
+                        "4 b\xff\x02\n",
+                        Limits{}, warnings)
+          .size(),
+      1u);
+  EXPECT_EQ(warnings,
+            std::vector<std::string>{"line 1: damaged, what it says of a thunk may be wrong"});
+  const std::string whole =
+      "thunk_metadata {\n  thunk_info {\n    thunk_id: 4\n    later: 2\n  }\n"
+      "  thunk_kind: \"kCopy\"\n}\n";
+  for (const auto& [text, lines] :
+       {std::pair{whole, std::string()},
+        {whole + "thunk_kin\n", "line 8: damaged thunk metadata"},
+        {whole + "  thunk_id: 5\n", "line 8: damaged thunk metadata"},
+        {"\x01\xfe\n\x02\n" + whole, "line 1: damaged thunk metadata, the first of 2 lines"}}) {
+    warnings.clear();
+    ReadThunkMetadata(text, true, warnings);
+    EXPECT_EQ(warnings, lines.empty() ? std::vector<std::string>{} : std::vector{lines}) << text;
+  }
+}
+
 TEST(BufferReaderTest, ReadsTextAndFindsThePeak) {
   auto table = ReadBufferText(
       "BufferAssignment:\n"

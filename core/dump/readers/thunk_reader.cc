@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
 #include "core/dump/readers/line_reader.h"
 #include "core/hlo/proto/wire_reader.h"
 
@@ -117,6 +118,13 @@ bool ReadThunk(std::string_view line, Thunk& thunk, std::string_view& inside) {
   return true;
 }
 
+// Whether a line has bytes that XLA writes in none: control characters, or what is no UTF-8.
+bool IsDamaged(std::string_view line) {
+  return !IsUtf8(line) || std::ranges::any_of(line, [](char c) {
+    return (c >= 0 && c < ' ' && c != '\t') || c == '\x7f';
+  });
+}
+
 // Headers of nested sequences.
 bool IsHeader(std::string_view line) {
   line = Trim(line);
@@ -151,11 +159,14 @@ std::vector<Thunk> ReadThunkSequence(std::string_view text, const Limits& limits
     if (is_inside) line = inside.substr(inside.starts_with(' ') ? 1 : 0);
     Thunk thunk;
     thunk.line = lines.number();
-    if (!ReadThunk(line, thunk, inside)) {
-      if (!IsHeader(line) && warnings.size() < static_cast<size_t>(limits.diagnostics))
-        warnings.push_back(fmt::format("line {}: not a thunk", lines.number()));
-      continue;
-    }
+    const bool is_thunk = ReadThunk(line, thunk, inside);
+    const bool is_damaged = !is_inside && IsDamaged(line);
+    if ((is_damaged || (!is_thunk && !IsHeader(line))) &&
+        warnings.size() < static_cast<size_t>(limits.diagnostics))
+      warnings.push_back(
+          fmt::format("line {}: {}", lines.number(),
+                      is_thunk ? "damaged, what it says of a thunk may be wrong" : "not a thunk"));
+    if (!is_thunk) continue;
     if (static_cast<int64_t>(thunks.size()) >= limits.instructions) {
       warnings.emplace_back("more thunks than the limit `instructions`");
       break;
@@ -212,9 +223,15 @@ std::vector<ThunkMetadata> ReadThunkMetadata(std::string_view bytes, bool is_tex
   std::vector<ThunkMetadata> entries;
   LineReader lines(bytes);
   std::string_view line;
-  int64_t depth = 0;
+  int64_t depth = 0, lost = 0, first_lost = 0;
   while (lines.Next(line)) {
     line = Trim(line);
+    // Fields of later versions are whole lines, too.
+    if (IsDamaged(line) ||
+        !(line.empty() || line == "}" || line.ends_with(" {") || line.contains(": ")) ||
+        (depth == 0 && line.contains(": "))) {
+      if (lost++ == 0) first_lost = lines.number();
+    }
     if (line.ends_with('{')) {
       if (depth == 0) entries.emplace_back();
       ++depth;
@@ -231,6 +248,9 @@ std::vector<ThunkMetadata> ReadThunkMetadata(std::string_view bytes, bool is_tex
       }
     }
   }
+  if (lost != 0)
+    warnings.push_back(fmt::format("line {}: damaged thunk metadata{}", first_lost,
+                                   lost == 1 ? "" : fmt::format(", the first of {} lines", lost)));
   if (depth != 0) warnings.emplace_back("the thunk metadata is truncated");
   return entries;
 }
