@@ -1,5 +1,6 @@
 #include "profiler/formats/xplane_metadata.h"
 
+#include "core/base/text.h"
 #include "core/hlo/proto/wire_reader.h"
 
 namespace hloscope::profiler {
@@ -48,23 +49,27 @@ std::string_view NameOf(std::string_view bytes) {
 bool ReadStatName(std::string_view bytes, PlaneParts& plane) {
   MapEntry entry;
   if (!ReadEntry(bytes, entry)) return false;
+  if (entry.value.empty()) plane.damaged.push_back(bytes);
   WireReader reader(entry.value);
   WireField field;
   StatName& stat = plane.stat_names.Insert(entry.key);
   while (reader.Next(field)) {
     if (field.tag == AsBytes(2)) stat.name = field.bytes;
   }
+  if (!IsUtf8(stat.name)) plane.damaged.push_back(stat.name);
   stat.role = RoleOf(stat.name);
   return reader.ok();
 }
 
-// Stats that hold for all events of a name.
-void ReadCommonStats(const PlaneParts& plane, EventStoreBuilder& builder, EventName& event) {
+// Stats that hold for all events of a name; false as ReadStated.
+bool ReadCommonStats(const PlaneParts& plane, EventStoreBuilder& builder, EventName& event) {
   WireReader reader(event.bytes);
   WireField field;
+  bool sound = true;
   while (reader.Next(field)) {
-    if (field.tag == AsBytes(5)) ReadStated(field.bytes, plane, builder, event.stated);
+    if (field.tag == AsBytes(5)) sound &= ReadStated(field.bytes, plane, builder, event.stated);
   }
+  return sound;
 }
 
 }  // namespace
@@ -86,7 +91,10 @@ bool ReadPlane(std::string_view bytes, EventStoreBuilder& builder, PlaneParts& p
         sound &= ReadEntry(field.bytes, entry);
         EventName& event = plane.events.Insert(entry.key);
         event.bytes = entry.value;
-        event.name = builder.Name(NameOf(entry.value));
+        if (entry.value.empty()) plane.damaged.push_back(field.bytes);
+        const std::string_view name = NameOf(entry.value);
+        event.name = builder.Name(name);
+        if (!IsUtf8(name)) plane.damaged.push_back(name);
         break;
       }
       case AsBytes(5):
@@ -99,19 +107,22 @@ bool ReadPlane(std::string_view bytes, EventStoreBuilder& builder, PlaneParts& p
         break;
     }
   }
-  plane.events.ForEach([&](int64_t, EventName& event) { ReadCommonStats(plane, builder, event); });
+  plane.events.ForEach([&](int64_t, EventName& event) {
+    if (!ReadCommonStats(plane, builder, event)) plane.damaged.push_back(event.bytes);
+  });
   return reader.ok() && sound;
 }
 
-void ReadStated(std::string_view stat, const PlaneParts& plane, EventStoreBuilder& builder,
+bool ReadStated(std::string_view stat, const PlaneParts& plane, EventStoreBuilder& builder,
                 StatedOperation& stated) {
   WireReader reader(stat);
   WireField field;
   StatRole role = StatRole::kOther;
+  bool sound = true;
   while (reader.Next(field)) {
     if (field.tag == AsVarint(1)) {
       const StatName* name = plane.stat_names.Find(field.AsInt64());
-      if (name == nullptr || name->role == StatRole::kOther) return;
+      if (name == nullptr || name->role == StatRole::kOther) return name != nullptr;
       role = name->role;
       continue;
     }
@@ -120,12 +131,14 @@ void ReadStated(std::string_view stat, const PlaneParts& plane, EventStoreBuilde
     if (field.tag == AsVarint(7)) {
       const StatName* referred = plane.stat_names.Find(field.AsInt64());
       if (referred != nullptr) text = referred->name;
+      sound &= referred != nullptr;
     }
     const bool is_number = field.tag == AsVarint(3) || field.tag == AsVarint(4);
     if (role == StatRole::kProgram && is_number) stated.program = field.AsInt64();
     if (role == StatRole::kOperation && !text.empty()) stated.name = builder.Name(text);
     if (role == StatRole::kModule && !text.empty()) stated.module = builder.Name(text);
   }
+  return sound;
 }
 
 Argument ReadStat(std::string_view stat, const IdTable<StatName>& names) {

@@ -74,6 +74,9 @@ class IdTable {
 struct PlaneParts {
   std::string_view name;
   std::vector<std::string_view> lines, stats;
+  // Names that are no UTF-8, which protobuf does not write, and metadata that refers to missing
+  // ones.
+  std::vector<std::string_view> damaged;
   IdTable<EventName> events;
   IdTable<StatName> stat_names;
 };
@@ -82,8 +85,8 @@ struct PlaneParts {
 // Names of events go into `builder`.
 bool ReadPlane(std::string_view bytes, EventStoreBuilder& builder, PlaneParts& plane);
 
-// What the XStat says of the operation, if it does.
-void ReadStated(std::string_view stat, const PlaneParts& plane, EventStoreBuilder& builder,
+// What the XStat says of the operation, if it does; false: a name that it refers to is missing.
+bool ReadStated(std::string_view stat, const PlaneParts& plane, EventStoreBuilder& builder,
                 StatedOperation& stated);
 
 // The XStat as an argument; names that are not known become "stat N".

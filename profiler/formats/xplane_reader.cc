@@ -77,6 +77,13 @@ bool ReadLineHead(std::string_view line, LineHead& head) {
   return reader.ok();
 }
 
+// Whether it is a field of an XEvent, or may be one of a later version.
+bool MayBeOfEvent(const WireField& field) {
+  constexpr uint32_t kLast = 5, kLatest = 64;
+  if (field.number() > kLast) return field.number() <= kLatest;
+  return field.tag == (field.number() == 4 ? AsBytes(4) : AsVarint(field.number()));
+}
+
 // The name of a stat that carries a module; libtpu writes it in capitals.
 bool IsModuleStat(std::string_view name) { return name == "Hlo Proto" || name == "HLO Proto"; }
 
@@ -134,7 +141,12 @@ class XSpaceReader {
 
   void AddPlane(std::string_view bytes) {
     plane_bytes_.push_back(bytes);
-    if (!ReadPlane(bytes, builder_, planes_.emplace_back())) CountBreak("plane", bytes);
+    PlaneParts& plane = planes_.emplace_back();
+    if (!ReadPlane(bytes, builder_, plane)) CountBreak("plane", bytes);
+    for (const std::string_view part : plane.damaged) {
+      losses_.Count("names that are damaged or missing",
+                    [&] { return "at byte " + std::to_string(OffsetOf(part)); });
+    }
   }
 
   // The names of events follow the events, so a plane that was cut off has none and is not read.
@@ -272,8 +284,9 @@ class XSpaceReader {
     bool is_aggregate = false;
     WireReader reader(event.bytes);
     WireField field;
-    bool has_stats = false;
+    bool has_stats = false, is_odd = false;
     while (reader.Next(field)) {
+      is_odd |= !MayBeOfEvent(field);
       if (field.tag == AsVarint(1)) metadata = field.AsInt64();
       if (field.tag == AsVarint(2)) offset = field.AsInt64();
       if (field.tag == AsVarint(3)) duration = field.AsInt64();
@@ -281,6 +294,10 @@ class XSpaceReader {
       has_stats |= field.tag == AsBytes(4);
     }
     if (!reader.ok()) CountBreak("event", event.raw);
+    if (is_odd) {
+      losses_.Count("events with fields that no XEvent has, which may be damaged",
+                    [&] { return "at byte " + std::to_string(OffsetOf(event.raw)); });
+    }
     if (is_aggregate) {
       losses_.Count("aggregated events, which have no timestamp",
                     [&] { return "at byte " + std::to_string(OffsetOf(event.raw)); });
@@ -305,7 +322,9 @@ class XSpaceReader {
     WireReader reader(event);
     WireField field;
     while (reader.Next(field)) {
-      if (field.tag == AsBytes(4)) ReadStated(field.bytes, plane, builder_, stated);
+      if (field.tag != AsBytes(4) || ReadStated(field.bytes, plane, builder_, stated)) continue;
+      losses_.Count("names that are damaged or missing",
+                    [&] { return "at byte " + std::to_string(OffsetOf(field.bytes)); });
     }
   }
 

@@ -132,6 +132,43 @@ TEST(XPlaneTest, ImpossibleEventsAreCountedNotTaken) {
                                         "1 aggregated events, which have no timestamp"}));
 }
 
+// Bytes that were overwritten leave messages that can be read and names that nobody wrote.
+TEST(XPlaneTest, DamagedNamesAndFieldsAreNamed) {
+  const std::string names = "1 names that are damaged or missing";
+  const auto losses_of = [](auto damage) {
+    proto::XSpace space = GpuSpace();
+    damage(*space.mutable_planes(1));
+    auto profile = ReadBytes(space.SerializePartialAsString());
+    return profile ? LossesOf(**profile) : Texts{profile.error().ToString()};
+  };
+  EXPECT_EQ(losses_of([](proto::XPlane&) {}), Texts{});
+  EXPECT_EQ(losses_of([](proto::XPlane& plane) {
+              (*plane.mutable_event_metadata())[7].set_name("loop_\xff\xfe");
+            }),
+            Texts{names});
+  EXPECT_EQ(losses_of([](proto::XPlane& plane) {
+              (*plane.mutable_stat_metadata())[4].set_name("loop_\xff");
+            }),
+            Texts{names});
+  EXPECT_EQ(losses_of([](proto::XPlane& plane) { (*plane.mutable_stat_metadata())[4].Clear(); }),
+            Texts{names});
+  EXPECT_EQ(losses_of([](proto::XPlane& plane) {
+              plane.mutable_lines(0)->mutable_events(0)->mutable_stats(0)->set_ref_value(99);
+            }),
+            Texts{names});
+  EXPECT_EQ(losses_of([](proto::XPlane& plane) {
+              proto::XEvent& event = *plane.mutable_lines(0)->mutable_events(0);
+              event.GetReflection()->MutableUnknownFields(&event)->AddVarint(5'000, 1);
+            }),
+            Texts{"1 events with fields that no XEvent has, which may be damaged"});
+  EXPECT_EQ(losses_of([](proto::XPlane& plane) {
+              proto::XEvent& event = *plane.mutable_lines(0)->mutable_events(0);
+              event.GetReflection()->MutableUnknownFields(&event)->AddVarint(9, 1);
+            }),
+            Texts{})
+      << "a field of a later version";
+}
+
 TEST(XPlaneTest, EveryCutIsNamed) {
   const std::string whole = GpuSpace().SerializeAsString();
   int read = 0;
