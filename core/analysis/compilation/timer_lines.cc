@@ -50,10 +50,11 @@ std::string_view TakePrefix(std::string_view& line) {
   return is_number ? thread : std::string_view();
 }
 
-// The N of "… time: HUMAN (N us) (…": what is before " time: " is left in `text`.
+// The N of "… time: HUMAN (N us) (cumulative: …)": what is before " time: " is left in `text`.
 std::optional<int64_t> TakeTime(std::string_view& text) {
   const size_t time = text.find(" time: ");
   if (time == text.npos || !text.ends_with(')')) return std::nullopt;  // cut off
+  if (!text.substr(time).contains(" us) (cumulative: ")) return std::nullopt;
   std::string_view rest = dump::Between(text.substr(time), "(", " us)");
   const std::optional<int64_t> us = dump::TakeNumber(rest);
   if (!us || !rest.empty() || *us < 0 || *us > int64_t{1} << 50) return std::nullopt;
@@ -88,11 +89,12 @@ std::optional<int64_t> DurationUs(std::string_view text) {
   return total < 1e15 ? std::optional(std::llround(total)) : std::nullopt;
 }
 
-// "I1129 05:31:49.1", or "2025-03-19 07:30:02" before TensorFlow 2.19.
+// "I1129 05:31:49.1" or the first bytes of it, or "2025-03-19 07:30:02" before TensorFlow 2.19.
 bool BeginsAsLogged(std::string_view line) {
   constexpr std::string_view kLevels = "IWEF";
-  if (!line.empty() && kLevels.contains(line.front())) line.remove_prefix(1);
-  return line.size() >= 4 &&
+  const bool has_level = !line.empty() && kLevels.contains(line.front());
+  if (has_level) line.remove_prefix(1);
+  return (has_level || line.size() >= 4) &&
          std::ranges::all_of(line.substr(0, 4), [](char c) { return c >= '0' && c <= '9'; });
 }
 
