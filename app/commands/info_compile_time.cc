@@ -5,6 +5,7 @@
 
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
+#include "app/reports/dump_report.h"
 #include "core/analysis/compilation/compile_time.h"
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
@@ -64,6 +65,8 @@ std::string PassLine(const PassTime& pass) {
   if (pass.instructions_before && pass.instructions_before != pass.instructions_after)
     out +=
         FormatText("; instructions {} → {}", *pass.instructions_before, *pass.instructions_after);
+  if (pass.folded_bytes)
+    out += FormatText("; computed operations on {} of constants", BytesText(*pass.folded_bytes));
   if (!pass.source.empty()) out += FormatText(", most at {}", pass.source);
   return out + "\n";
 }
@@ -72,7 +75,8 @@ std::string ModuleText(const ModuleCompileTime& time) {
   std::string out =
       FormatText("{}{}\n", time.name, time.measured_by.empty() ? "" : ", by " + time.measured_by);
   const auto grows = [](const PassTime& pass) {
-    return pass.instructions_before && *pass.instructions_after > *pass.instructions_before;
+    return pass.folded_bytes ||
+           (pass.instructions_before && *pass.instructions_after > *pass.instructions_before);
   };
   size_t shown = 0, left = 0;
   for (const PassTime& pass : time.passes) {
@@ -163,6 +167,7 @@ void WriteModule(JsonWriter& json, const ModuleCompileTime& time) {
     Ms(json, "ms", pass.self_us);
     Number(json, "instructions_before", pass.instructions_before);
     Number(json, "instructions_after", pass.instructions_after);
+    Number(json, "folded_bytes", pass.folded_bytes);
     TextOrNull(json, "source", pass.source);
     json.Field("autotuner", pass.is_autotuner).EndObject();
   }

@@ -82,13 +82,18 @@ class CompileTime(FolderTest):
         head = 'I1129 05:31:49.108193   7 x.cc:176] '
         lines = [head + one for one in ('Running HLO pass pipeline on module jit_f: outer', '  HLO pass dce',
                                         'HLO pass: dce time: 1 us (1 us) (cumulative: 9 us, max: 5 us, #called: 2)')]
-        for damaged in ('HLO pa\x01\x02: dce time: 1 us (1 us) (cumulative: 9 us, max: 5 us, #called: 2)', 'HLO pass: dce time: 1 us (1 us) (cumul'):
+        for damaged in ('HLO pa\x01\x02: dce time: 1 us (1 us) (cumulative: 9 us, max: 5 us, #called: 2)', 'HLO pass: dce time: 1 us (1 us) (cumul',
+                        'HLO pass: dce time: 1 us (1 us)'):
             path = os.path.join(self.folder, 'stderr.log')
             for text, count in (('\n'.join(lines) + '\n', 0), ('\n'.join([*lines, head + damaged, head + damaged]) + '\n', 2)):
                 with open(path, 'w', encoding='utf-8') as file:
                     file.write('progress \x08\x08 50 %\r\n' + text)
                 warnings = self.times(path)['warnings']
                 self.assertEqual(warnings, [] if count == 0 else [f'{path}:5: a damaged line, the first of 2: times that it may have held are not counted'])
+        # A log that breaks off with the first bytes of a line.
+        for end, count in (('', 0), ('I', 1), ('I11', 1), ('W1129 0', 1), ('Done', 0), ('42', 0)):
+            path = self.path('stderr.log', '\n'.join(lines) + '\n' + end)
+            self.assertEqual(len(self.times(path)['warnings']), count, end)
 
     def dump(self, files):
         os.makedirs(self.path('dump'), exist_ok=True)
@@ -150,6 +155,25 @@ class CompileTime(FolderTest):
         module, = self.times(dump)['modules']
         self.assertEqual(module['growth'], [{'source': 'model.py:9', 'before': 2, 'after': 4}])
         self.assertEqual(module['slowest'][0]['source'], 'model.py:9')
+
+    def test_folded_constants(self):
+        """What constant folding computed, with its line; of less than 64 KiB nothing is said."""
+        given = ('HloModule m\n\nENTRY e {{\n  a = f32[512,{0}]{{1,0}} constant({{...}})\n  b = f32[{0},512]{{1,0}} constant({{...}})\n'
+                 '  p = f32[512,512]{{1,0}} parameter(0)\n{1}'
+                 '  ROOT r = f32[512,512]{{1,0}} add(d, p), metadata={{op_name="x" source_file="model.py" source_line=5}}\n}}\n')
+        product = ('  d = f32[512,512]{1,0} dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}, '
+                   'metadata={op_name="x" source_file="model.py" source_line=4}\n')
+        constant = '  d = f32[512,512]{1,0} constant({...})\n'
+        dump = self.dump({'module_0003.m.before_optimizations.txt': given.format(8, product),
+                          'module_0003.m.0001.simplification.after_constant_folding.before_dce.txt': given.format(8, constant),
+                          'module_0003.m.cpu_after_optimizations.txt': given.format(8, constant)})
+        folding, = [one for one in self.times(dump)['modules'][0]['slowest'] if one['pass'] == 'constant_folding']
+        self.assertEqual((folding['folded_bytes'], folding['source']), (4 * (512 * 512 + 2 * 512 * 8), 'model.py:4'))
+        small = {'module_0003.m.before_optimizations.txt': given.format(8, product).replace('512', '64'),
+                 'module_0003.m.0001.simplification.after_constant_folding.before_dce.txt': given.format(8, constant).replace('512', '64'),
+                 'module_0003.m.cpu_after_optimizations.txt': given.format(8, constant).replace('512', '64')}
+        folding, = [one for one in self.times(self.dump(small))['modules'][0]['slowest'] if one['pass'] == 'constant_folding']
+        self.assertEqual((folding['folded_bytes'], folding['source']), (None, None))
 
     def test_timer_lines(self):
         head = 'I1129 05:31:49.108193   {} x.cc:176] '

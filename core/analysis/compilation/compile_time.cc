@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/analysis/compilation/source_work.h"
 #include "core/base/counted.h"
-#include "core/hlo/analysis/call_graph.h"
-#include "core/hlo/analysis/source_line.h"
-#include "core/hlo/analysis/users.h"
 
 namespace hloscope::analysis {
 namespace {
@@ -17,8 +15,9 @@ namespace {
 using dump::DumpModel;
 using dump::FileRole;
 
-constexpr size_t kMaxSources = 8;          // lines that grew, of a module
-constexpr int64_t kMinLargeLine = 20;      // instructions
+constexpr size_t kMaxSources = 8;      // lines that grew, of a module
+constexpr int64_t kMinLargeLine = 20;  // instructions
+constexpr int64_t kMinFoldedBytes = 1 << 16;
 constexpr size_t kMaxPassesWithLines = 5;  // passes whose source lines are looked for
 
 constexpr std::string_view kLogVariables =
@@ -43,31 +42,6 @@ std::optional<int64_t> InstructionsAt(const DumpModel& model, int32_t module, in
   const auto read = model.Module(module, stage);
   if (!read) return std::nullopt;
   return static_cast<int64_t>((*read)->instructions().size());
-}
-
-// By instruction: its source line, or that of what uses it or calls its computation, since passes
-// give what they add no line; empty of parameters and constants without one.
-std::vector<std::string> LinesOf(const hlo::Module& m) {
-  const hlo::CallGraph& calls = hlo::CallGraphOf(m);
-  const hlo::UserIndex& users = hlo::UsersOf(m);
-  std::vector<std::string> lines(m.instructions().size());
-  for (const hlo::ComputationId c : calls.callers_first()) {
-    const hlo::InstructionId caller = calls.FirstCaller(c);
-    for (uint32_t k = m[c].instruction_count; k-- > 0;) {
-      const hlo::InstructionId id(m[c].first_instruction + k);
-      std::string& line = lines[id.index];
-      line = hlo::ToString(hlo::SourceLineOf(m, id));
-      const hlo::Opcode opcode = m[id].opcode;
-      if (!line.empty() || opcode == hlo::Opcode::kParameter || opcode == hlo::Opcode::kConstant)
-        continue;
-      if (!users.users(id).empty()) {
-        line = lines[users.users(id).front().index];
-      } else if (caller.valid()) {
-        line = lines[caller.index];
-      }
-    }
-  }
-  return lines;
 }
 
 // Lines of the program with the instructions that both stages have of them.
@@ -159,6 +133,7 @@ class Maker {
     out_.largest = Largest(lines, *out_.instructions_before);
     out_.growth = Grown(lines);
     NameSources(model);
+    NameFolded(model);
   }
 
   // Those that took longest first.
@@ -187,6 +162,8 @@ class Maker {
       ++pass.runs;  // all that is known of them
       if (pass.pipeline.empty()) pass.pipeline = entry.pipeline;
     }
+    if (IsFoldingPass(entry.pass))
+      foldings_.push_back({places_.at(FileName(entry.pass)), before, after});
     if (pass.instructions_before && Growth(pass) >= has - had) return;
     if (!pass.self_us) pass.pipeline = entry.pipeline;
     pass.instructions_before = had;
@@ -208,7 +185,27 @@ class Maker {
     }
   }
 
+  void NameFolded(const DumpModel& model) {
+    for (const Folding& folding : foldings_) {
+      const auto had = model.Module(out_.module, folding.before);
+      const auto has = model.Module(out_.module, folding.after);
+      if (!had || !has) continue;
+      FoldedWork work = FindFoldedWork(**had, **has);
+      PassTime& pass = out_.passes[folding.pass];
+      if (work.bytes < std::max(kMinFoldedBytes, pass.folded_bytes.value_or(0) + 1)) continue;
+      pass.folded_bytes = work.bytes;
+      pass.source = std::move(work.source);
+    }
+  }
+
+  // A run of a pass that may fold, by the stages around it.
+  struct Folding {
+    size_t pass;  // its position in the passes of out_
+    int32_t before, after;
+  };
+
   ModuleCompileTime& out_;
+  std::vector<Folding> foldings_;
   std::map<std::string, size_t> places_;
   std::map<std::string, int64_t> longest_;
 };

@@ -81,7 +81,9 @@ struct PassTime {
   // Of the run that added most instructions, where stages before and after it were dumped.
   std::optional<int64_t> instructions_before = {}, instructions_after = {};
   int32_t stage_before = -1, stage_after = -1;
-  std::string source = {};  // the line of the program of which it added most
+  // Of the run that folded most constants: the bytes that it read and wrote while compiling.
+  std::optional<int64_t> folded_bytes = {};
+  std::string source = {};  // the line of the program of which it added or folded most
   bool is_autotuner = false;
 };
 bool IsAutotunerPass(std::string_view pass);

@@ -1,0 +1,28 @@
+// What a stage has of each line of the program, and what constant folding computed of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/hlo/module.h"
+
+namespace hloscope::analysis {
+
+// By instruction: its source line, or that of what uses it or calls its computation, since passes
+// give what they add no line; empty of parameters and constants without one.
+std::vector<std::string> LinesOf(const hlo::Module& m);
+
+// What a pass that folds constants computed while the program was compiled: the bytes that the
+// instructions that are gone read and wrote, and the line of the program that had most of them.
+struct FoldedWork {
+  int64_t bytes = 0;
+  std::string source = {};
+};
+FoldedWork FindFoldedWork(const hlo::Module& before, const hlo::Module& after);
+
+// Whether the pass computes operations on constants.
+bool IsFoldingPass(std::string_view pass);
+
+}  // namespace hloscope::analysis
