@@ -72,6 +72,21 @@ ENTRY e {
   ROOT c = f32[1024,1024]{%s} %s
 }
 '''
+# The same where something computes with it.
+USED = SLOT.replace('ROOT c', 'c').replace('%s\n}\n', '%s\n  ROOT u = f32[1024,1024]{0,1} sine(c)\n}\n')
+# Attention's heads: sequence and head are swapped between two products.
+HEADS = '''HloModule m, is_scheduled=true
+ENTRY e {
+  x = f32[1024,768]{1,0} parameter(0)
+  w = f32[768,768]{1,0} parameter(1)
+  k = f32[12,64,1024]{2,1,0} parameter(2)
+  q = f32[1024,768]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[1024,12,64]{2,1,0} bitcast(q)
+  c = f32[1024,12,64]{2,0,1} copy(b)
+  h = f32[12,1024,64]{2,1,0} bitcast(c)
+  ROOT s = f32[12,1024,1024]{2,1,0} %s
+}
+'''
 
 
 def run(*arguments):
@@ -158,8 +173,22 @@ class Lint(FolderTest):
         """Where something else reads it as it is, one of both orders has to be copied, and the fix has no effect."""
         for reader, expected in (('tanh(x)', ['transposed-parameter']), ('dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}', []),
                                  ('custom-call(x), custom_call_target="f"', [])):
-            module = SLOT.replace('  ROOT', f'  z = f32[1024,1024]{{1,0}} {reader}\n  ROOT')
+            module = USED.replace('  ROOT', f'  z = f32[1024,1024]{{1,0}} {reader}\n  ROOT')
             self.assertEqual(self.rules_of(module % ('0,1', 'copy(x)')), expected, reader)
+
+    def test_what_no_order_spares(self):
+        """Between two batched products, and of a parameter that is only returned in another order; not of two sides of one matrix."""
+        product = 'dot(h, k), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}'
+        for user, expected in ((product, []), ('custom-call(h, k), custom_call_target="f"', ['layout-copy'])):
+            self.assertEqual(self.rules_of(HEADS % user), expected, user)
+        matrix = ('HloModule m, is_scheduled=true\nENTRY e {\n  x = f32[1024,1024]{1,0} parameter(0)\n  y = f32[1024,1024]{1,0} dot(x, x), '
+                  'lhs_contracting_dims={1}, rhs_contracting_dims={0}\n  t = f32[1024,1024]{1,0} transpose(y), dimensions={1,0}\n'
+                  '  ROOT z = f32[1024,1024]{1,0} dot(t, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n')
+        self.assertEqual(self.rules_of(matrix), ['layout-copy'])
+        returned = ('HloModule m, is_scheduled=true\nENTRY e {\n  x = f32[1024,1024]{1,0} parameter(0)\n  c = f32[1024,1024]{0,1} copy(x)\n%s}\n')
+        pair = '  ROOT t = (f32[1024,1024]{0,1}, f32[1024,1024]{0,1}) tuple(c, %s)\n'
+        for end, expected in ((pair % 'c', []), ('  y = f32[1024,1024]{0,1} tanh(c)\n' + pair % 'y', ['transposed-parameter'])):
+            self.assertEqual(self.rules_of(returned % end), expected, end)
 
     def test_f64_on_purpose(self):
         """Nothing in the module has another type."""
@@ -183,8 +212,9 @@ class Lint(FolderTest):
     def test_copies_that_keep_or_change_the_order(self):
         for layout, text, expected in (('1,0', 'copy(y)', []), ('0,1', 'copy(y)', ['layout-copy']),
                                        ('0,1', 'transpose(y), dimensions={1,0}', []), ('1,0', 'transpose(y), dimensions={1,0}', ['layout-copy']),
-                                       ('0,1', 'copy(x)', ['transposed-parameter'])):
+                                       ('0,1', 'copy(x)', [])):
             self.assertEqual(self.rules_of(SLOT % (layout, text)), expected, (layout, text))
+        self.assertEqual(self.rules_of(USED % ('0,1', 'copy(x)')), ['transposed-parameter'])
 
     def test_a_dump_is_looked_at_as_given_and_as_compiled(self):
         os.makedirs(self.path('dump'))

@@ -96,6 +96,54 @@ bool IsReadInOrder(const LintModule& module, InstructionId value, int depth = 0)
          });
 }
 
+// Whether it is a matrix product, or a fusion with one.
+bool IsProduct(const LintModule& module, InstructionId id) {
+  if (const hlo::ComputationId body = module.Body(id); body.valid()) {
+    bool found = false;
+    module.Each(body, [&](InstructionId inner) { found |= module.Is(inner, Opcode::kDot); });
+    return found;
+  }
+  return module.Is(id, Opcode::kDot);
+}
+
+// Whether something uses the value, bitcasts aside, and `test` holds for all that do.
+template <typename Test>
+bool AllReaders(const LintModule& module, InstructionId value, Test test, int depth = 0) {
+  const auto users = module.users.users(value);
+  return !users.empty() && std::ranges::all_of(users, [&](InstructionId user) {
+    if (module.Is(user, Opcode::kBitcast))
+      return depth < kMaxChain && AllReaders(module, user, test, depth + 1);
+    return test(user);
+  });
+}
+
+// How many dimensions the copy or transpose has, in a fusion the one with most.
+size_t MovedRank(const LintModule& module, InstructionId id) {
+  const hlo::ComputationId body = module.Body(id);
+  if (!body.valid()) return Order(module.m.shape(id)).size();
+  size_t rank = 0;
+  module.Each(body, [&](InstructionId inner) {
+    if (module.Is(inner, Opcode::kCopy) || module.Is(inner, Opcode::kTranspose))
+      rank = std::max(rank, Order(module.m.shape(inner)).size());
+  });
+  return rank;
+}
+
+// Whether no order would do for both ends. A product gives its batch dimensions first, and takes
+// them so: between two of them nothing can be swapped but the two sides of a matrix. What is
+// returned as it came has to be copied in any order.
+bool IsUnavoidable(const LintModule& module, InstructionId id, InstructionId operand) {
+  const hlo::Module& m = module.m;
+  if (module.Is(operand, Opcode::kParameter)) {
+    const auto returns = [&](InstructionId user) {
+      return user == m.entry().root && module.Is(user, Opcode::kTuple);
+    };
+    return id == m.entry().root || AllReaders(module, id, returns);
+  }
+  return IsProduct(module, operand) && MovedRank(module, id) > 2 &&
+         AllReaders(module, id, [&](InstructionId user) { return IsProduct(module, user); });
+}
+
 std::vector<LintPlace> Reorderings(const LintModule& module, bool of_parameters) {
   std::vector<LintPlace> out;
   module.EachLaunched([&](InstructionId id) {
@@ -103,7 +151,9 @@ std::vector<LintPlace> Reorderings(const LintModule& module, bool of_parameters)
     if (!operand.valid()) return;
     const bool is_parameter = module.Is(operand, Opcode::kParameter) &&
                               module.m[operand].computation == module.m.entry_id();
-    if (is_parameter != of_parameters || IsReadInOrder(module, operand)) return;
+    if (is_parameter != of_parameters || IsReadInOrder(module, operand) ||
+        IsUnavoidable(module, id, operand))
+      return;
     std::string cost = SizeText(module.Bytes(id)) + " read and written again";
     if (is_parameter) cost += ", parameter " + std::string(module.m.name(operand));
     out.push_back({id, std::move(cost), 2 * module.Bytes(id)});
