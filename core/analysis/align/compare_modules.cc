@@ -207,10 +207,9 @@ class Comparer {
     });
     // Not clear(), which takes as long as the largest computation did.
     partner_ = std::unordered_map<InstructionId, InstructionId>();
-    for (auto [a, b] : matched) {
-      partner_[a] = b;
-      PairCallees(a, b);
-    }
+    for (auto [a, b] : matched) partner_[a] = b;
+    MatchByOperands(left_a, left_b, matched);
+    for (auto [a, b] : matched) PairCallees(a, b);
     for (size_t k = exact; k < matched.size(); ++k) {
       Explain(ca, matched[k].first, matched[k].second);
     }
@@ -224,6 +223,46 @@ class Comparer {
     bool same_root = a_.prints.full[root_a.index] == b_.prints.full[root_b.index] ||
                      std::ranges::find(matched, std::pair(root_a, root_b)) != matched.end();
     if (!same_root) AddFollowing(ca, root_a, root_b, "different root");
+  }
+
+  // The same operation on operands that belong together: of another name, and with attributes that
+  // were lost or added on the way.
+  void MatchByOperands(std::vector<InstructionId>& left_a, std::vector<InstructionId>& left_b,
+                       std::vector<std::pair<InstructionId, InstructionId>>& matched) {
+    if (left_a.empty() || left_b.empty()) return;
+    // Empty where an operand belongs to none.
+    const auto key_of = [](const Side& s, InstructionId id, auto partner_of) -> std::string {
+      const Module& m = s.module;
+      std::string key = fmt::format("{} {} {}", hlo::ToString(m[id].opcode),
+                                    hlo::ToString(m.shape(id).WithDefaultLayouts()),
+                                    m.GetString(m[id], AttributeKey::kCustomCallTarget));
+      for (const InstructionId operand : m.operands(id)) {
+        const InstructionId partner = partner_of(operand);
+        if (!partner.valid()) return {};
+        key += fmt::format(" {}", partner.index);
+      }
+      return m.operands(id).empty() ? std::string() : key;
+    };
+    std::unordered_map<std::string, std::vector<InstructionId>> by_key;
+    for (const InstructionId b : left_b | std::views::reverse) {
+      const std::string key = key_of(b_, b, [](InstructionId operand) { return operand; });
+      if (!key.empty()) by_key[key].push_back(b);
+    }
+    std::set<InstructionId> used;
+    std::erase_if(left_a, [&](InstructionId a) {
+      const auto at = by_key.find(key_of(a_, a, [&](InstructionId operand) {
+        const auto partner = partner_.find(operand);
+        return partner == partner_.end() ? InstructionId() : partner->second;
+      }));
+      if (at == by_key.end() || at->second.empty()) return false;
+      const InstructionId b = at->second.back();
+      at->second.pop_back();
+      used.insert(b);
+      partner_[a] = b;
+      matched.emplace_back(a, b);
+      return true;
+    });
+    std::erase_if(left_b, [&](InstructionId b) { return used.contains(b); });
   }
 
   void CompareConstants(ComputationId c, InstructionId a, InstructionId b) {
