@@ -27,13 +27,24 @@ std::vector<std::string> ModulesInFile(const std::string& path, const Limits& li
   if (path == "-") return {path};
   const auto file = dump::OpenInput(path, limits);
   if (!file) return {path};  // who reads it says so
-  const auto kind = dump::Sniff(file->bytes());
-  const dump::ModuleParts found = dump::FindModuleParts(file->bytes(), kind, limits);
+  const dump::ModuleParts found = dump::FindModulesIn(file->bytes(), limits);
   if (found.parts.size() < 2) return {path};
   std::vector<std::string> files;
   for (const dump::ModulePart& part : found.parts)
     files.push_back(fmt::format("{}:{}", path, part.selector));
   return files;
+}
+
+// What a folder without a module has that may hold one.
+std::string HintOf(const dump::DumpModel& model) {
+  for (const dump::FileEntry& file : model.files()) {
+    if (IsArchiveName(file.path))
+      return fmt::format("{} in it is an archive itself: unpack it first", file.path);
+    if (dump::IsProgramKind(file.kind))
+      return fmt::format("{} is StableHLO, which `hloscope run` and `hloscope convert` translate",
+                         file.path);
+  }
+  return "`hloscope info` shows what it contains";
 }
 
 }  // namespace
@@ -55,9 +66,8 @@ ExpandedPaths ExpandDirectories(const std::vector<std::string>& paths, const Lim
     const std::vector<std::string> files = files_in(**model);
     expanded.files.insert(expanded.files.end(), files.begin(), files.end());
     if (!files.empty()) continue;
-    expanded.failed.emplace_back(path, InputError(fmt::format("{}: {}", path, none),
-                                                  "`hloscope info` shows what it contains")
-                                           .error());
+    expanded.failed.emplace_back(
+        path, InputError(fmt::format("{}: {}", path, none), HintOf(**model)).error());
   }
   return expanded;
 }

@@ -8,6 +8,8 @@
 #include <optional>
 #include <tuple>
 
+#include "core/dump/trace_modules.h"
+
 namespace hloscope::dump {
 namespace {
 
@@ -59,7 +61,7 @@ Error NoSuchFile(const std::string& path) {
 }
 
 DividedText Divide(FileView file, const Limits& limits) {
-  ModuleParts found = FindModuleParts(file.bytes(), Sniff(file.bytes()), limits);
+  ModuleParts found = FindModulesIn(file.bytes(), limits);
   return {std::move(file), std::move(found)};
 }
 
@@ -151,8 +153,14 @@ Result<FileView> OpenInput(const std::string& path, const Limits& limits) {
   return FileView::Open(path, limits);
 }
 
+ModuleParts FindModulesIn(std::string_view bytes, const Limits& limits) {
+  const FileKind kind = Sniff(bytes);
+  return kind == FileKind::kUnknown ? ModulesOfTrace(bytes, limits)
+                                    : FindModuleParts(bytes, kind, limits);
+}
+
 Result<FileView> OnlyModuleIn(const FileView& file, const Limits& limits) {
-  return OnlyModuleIn(file, FindModuleParts(file.bytes(), Sniff(file.bytes()), limits));
+  return OnlyModuleIn(file, FindModulesIn(file.bytes(), limits));
 }
 
 Result<FileView> OnlyModuleIn(const FileView& file, const ModuleParts& found) {

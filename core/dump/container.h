@@ -1,9 +1,10 @@
 // Opening what lies inside of something else by one path: members of archives (`a.zip/m.hlo`) and
-// modules in texts that hold several (`all.hlo:NAME`, `log.txt:2`).
+// modules in texts or traces that hold several (`all.hlo:NAME`, `log.txt:2`, `t.xplane.pb:jit_f`).
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/base/file.h"
 #include "core/base/limits.h"
@@ -22,6 +23,9 @@ Result<std::shared_ptr<const Archive>> OpenArchive(const std::string& path, cons
 
 // The bytes of a file, or of what lies in one.
 Result<FileView> OpenInput(const std::string& path, const Limits& limits);
+
+// The modules inside of a file: of a text or of a trace (not of an archive).
+ModuleParts FindModulesIn(std::string_view bytes, const Limits& limits);
 
 // The same for a module: of a text that holds one among something else, that one. Error: it holds
 // several.

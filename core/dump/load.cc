@@ -19,7 +19,23 @@ namespace {
 
 constexpr std::string_view kUnfinished = "the writer may still be at work, or ran out of disk";
 
-Error NoModule(const std::string& path, FileKind kind) {
+// Packed files and encodings that are not read, by how they begin.
+struct NotRead {
+  std::string_view begin, what, hint;
+};
+constexpr NotRead kNotRead[] = {
+    {std::string_view("\xfd"
+                      "7zXZ"),
+     "packed by xz", "unpack it first: xz -d, or tar -xJf"},
+    {"BZh", "packed by bzip2", "unpack it first: bzip2 -d, or tar -xjf"},
+    {"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it first: zstd -d, or tar --zstd -xf"},
+    {"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it first: 7z x"},
+    {"Rar!\x1a\x07", "a rar archive", "unpack it first: unrar x"},
+    {"\xff\xfe", "text in UTF-16", "save it as UTF-8: iconv -f UTF-16 -t UTF-8"},
+    {"\xfe\xff", "text in UTF-16", "save it as UTF-8: iconv -f UTF-16 -t UTF-8"},
+};
+
+Error NoModule(const std::string& path, std::string_view bytes, FileKind kind) {
   std::string hint = "expected HLO text, an HLO proto or its text form";
   ErrorClass error_class = ErrorClass::kInput;
   std::string_view name = path;
@@ -29,6 +45,14 @@ Error NoModule(const std::string& path, FileKind kind) {
             "not an HLO module: the proto is truncated or corrupt",
             {path, 0, 0},
             std::string(kUnfinished)};
+  }
+  const auto packed = std::ranges::find_if(
+      kNotRead, [&](const NotRead& one) { return bytes.starts_with(one.begin); });
+  if (kind == FileKind::kUnknown && packed != std::end(kNotRead)) {
+    return {error_class,
+            fmt::format("not an HLO module: this is {}", packed->what),
+            {path, 0, 0},
+            std::string(packed->hint)};
   }
   if (IsProgramKind(kind)) {
     hint = "StableHLO is translated by an XLA plugin: `hloscope convert` with a plugin installed";
@@ -119,7 +143,7 @@ Result<LoadedModule> Read(const FileView& file, const Limits& limits, InputForma
     TakeProto(loaded, hlo::ReadTextProto(bytes, limits));
     return loaded;
   }
-  return std::unexpected(NoModule(file.path(), kind));
+  return std::unexpected(NoModule(file.path(), bytes, kind));
 }
 
 }  // namespace

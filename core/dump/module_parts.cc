@@ -300,16 +300,8 @@ class PartFinder {
     found_.parts.push_back(std::move(part));
   }
 
-  // The name where it is the only one of its kind, else the number.
   ModuleParts Named() {
-    std::map<std::string_view, size_t> counts;
-    for (const ModulePart& part : found_.parts) ++counts[part.name];
-    for (size_t k = 0; k < found_.parts.size(); ++k) {
-      ModulePart& part = found_.parts[k];
-      const bool is_plain = !part.name.empty() && part.name.find_first_of("/:") == part.name.npos &&
-                            (part.name.front() < '0' || part.name.front() > '9');
-      part.selector = is_plain && counts[part.name] == 1 ? part.name : fmt::format("{}", k + 1);
-    }
+    SetSelectors(found_.parts);
     return std::move(found_);
   }
 
@@ -341,6 +333,17 @@ ModuleParts FindModuleParts(std::string_view text, FileKind kind, const Limits& 
   const bool may_hold = kind == FileKind::kTorchTensors || kind == FileKind::kLog ||
                         kind == FileKind::kText || kind == FileKind::kJson || is_module;
   return may_hold ? PartFinder(text, limits).Among() : ModuleParts{};
+}
+
+void SetSelectors(std::span<ModulePart> parts) {
+  std::map<std::string_view, size_t> counts;
+  for (const ModulePart& part : parts) ++counts[part.name];
+  for (size_t k = 0; k < parts.size(); ++k) {
+    ModulePart& part = parts[k];
+    const bool is_plain = !part.name.empty() && part.name.find_first_of("/:") == part.name.npos &&
+                          (part.name.front() < '0' || part.name.front() > '9');
+    part.selector = is_plain && counts[part.name] == 1 ? part.name : fmt::format("{}", k + 1);
+  }
 }
 
 FileView PartView(const FileView& file, const ModulePart& part) {

@@ -36,6 +36,9 @@ struct ModuleParts {
 // is only one.
 ModuleParts FindModuleParts(std::string_view text, FileKind kind, const Limits& limits);
 
+// The selector of each: the name where it is the only one of its kind, else the number.
+void SetSelectors(std::span<ModulePart> parts);
+
 // The module by itself, with line ends before it so that its lines keep their numbers.
 FileView PartView(const FileView& file, const ModulePart& part);
 
