@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "app/reports/profile_report.h"
@@ -22,17 +24,51 @@ double ShareOf(int64_t part, const profiler::Attribution& attribution) {
          static_cast<double>(std::max<int64_t>(attribution.totals().work, 1));
 }
 
+// Events that name an instruction which no module of the attribution has.
+struct NamedElsewhere {
+  int64_t events = 0;
+  std::set<std::string> modules = {};  // as far as the events name them
+};
+NamedElsewhere FindNamedElsewhere(const profiler::Attribution& attribution) {
+  NamedElsewhere out;
+  const profiler::EventStore& store = attribution.store();
+  if (attribution.unattributed().empty() || store.operations().empty()) return out;
+  for (uint32_t k = 0; k < store.size(); ++k) {
+    const profiler::EventId event(k);
+    const profiler::OperationId id = store.operation(event);
+    if (!id.valid() || attribution.TargetOf(event).valid()) continue;
+    const profiler::Operation& operation = store.operations()[id.index];
+    ++out.events;
+    if (operation.module.valid()) out.modules.emplace(store.text(operation.module));
+  }
+  return out;
+}
+
+std::string NamedElsewhereText(const profiler::Attribution& attribution) {
+  const NamedElsewhere found = FindNamedElsewhere(attribution);
+  if (found.events == 0) return {};
+  std::string modules;
+  for (const std::string& module : found.modules)
+    modules += fmt::format("{}{}", modules.empty() ? " of " : ", ", module);
+  return FormatText(
+      "note: {} {} instructions (hlo_op){} that no module in the trace or given has "
+      "(--module FILE attributes them)\n",
+      Counted(found.events, "event"), found.events == 1 ? "names" : "name", modules);
+}
+
 }  // namespace
 
 std::string CommandBuffersText(const profiler::Attribution& attribution) {
   const profiler::CommandBufferTime& buffers = attribution.command_buffers();
-  if (buffers.count == 0) return {};
-  return fmt::format(
-      "note: {}, {:.1f} % of the busy time, ran from command buffers (CUDA graphs), whose events "
-      "name no instruction; they are matched by the names of the kernels ({} makes XLA launch them "
-      "one by one, with names)\n",
-      Counted(buffers.count, "kernel"), 100 * ShareOf(buffers.self, attribution),
-      kNoCommandBuffers);
+  std::string out;
+  if (buffers.count != 0)
+    out = fmt::format(
+        "note: {}, {:.1f} % of the busy time, ran from command buffers (CUDA graphs), whose events "
+        "name no instruction; they are matched by the names of the kernels ({} makes XLA launch "
+        "them one by one, with names)\n",
+        Counted(buffers.count, "kernel"), 100 * ShareOf(buffers.self, attribution),
+        kNoCommandBuffers);
+  return out + NamedElsewhereText(attribution);
 }
 
 std::string CategoriesText(const profiler::Attribution& attribution) {
@@ -75,6 +111,15 @@ void AppendSums(const profiler::Attribution& attribution, JsonWriter& json) {
     json.BeginObject().Field("kernels", buffers.count).Field("self_ns", Nanoseconds(buffers.self));
     json.Field("share", ShareOf(buffers.self, attribution)).Field("fix", kNoCommandBuffers);
     json.EndObject();
+  }
+  const NamedElsewhere elsewhere = FindNamedElsewhere(attribution);
+  json.Key("named_elsewhere");
+  if (elsewhere.events == 0) {
+    json.Null();
+  } else {
+    json.BeginObject().Field("events", elsewhere.events).Key("modules").BeginArray();
+    for (const std::string& module : elsewhere.modules) json.Value(module);
+    json.EndArray().EndObject();
   }
   json.Key("categories").BeginArray();
   for (const profiler::CategoryTime& category : profiler::CategoryTimes(attribution)) {

@@ -5,6 +5,7 @@ json_keys.txt lists for each case below the keys of all objects that it prints, 
 key `shape` of the objects in the list `outputs`. A key of the list that is missing fails; new keys pass, and `--write`
 adds them to the file (it removes none). Every object is also what assets/schemas says of its command; `--write` widens those."""
 import glob
+import gzip
 import json
 import os
 import re
@@ -319,6 +320,10 @@ class JsonKeys(FolderTest):
 
     def test_profile(self):
         self.case('profile TRACE', 'profile', TRACE, status=0)
+        bare = self.path('bare.xplane.pb')
+        with gzip.open(TRACE) as trace, open(bare, 'wb') as file:
+            file.write(trace.read().replace(b'Hlo Proto', b'Hlo proto').replace(b'HLO Proto', b'HLO proto'))
+        self.case('profile TRACE without its module', 'profile', bare, status=0)
         self.case('profile MODULE', 'profile', self.module, '--platform', 'cpu')
         self.case('profile MODULE --reference_platform', 'profile', self.module, '--reference_platform', 'interpreter')
         self.case('profile --platform gpu-sim', 'profile', self.module, '--platform', 'gpu-sim', '--pc_sampling', '--what_if', 'h100')

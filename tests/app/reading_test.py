@@ -8,8 +8,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
+import zipfile
 
 HLOSCOPE, SAMPLES = sys.argv[1], sys.argv[2]
 CONV = os.path.join(SAMPLES, 'conv_net')
@@ -151,6 +153,66 @@ class Reading(unittest.TestCase):
                     continue
                 self.assertEqual(status, 2)
                 self.assertIn(f'this is {what}: expected HLO text, an HLO proto or its text form', out + err)
+
+    def test_modules_inside_of_traces(self):
+        """The module that a trace carries is read like one in a file: alone by the path of the trace, of several by its name."""
+        trace = os.path.join(CONV, 'conv_net.xplane.pb.gz')
+        compiled = os.path.join(CONV, 'module_0000.jit_conv_net.cpu_after_optimizations.hlo.pb')
+        for command in (('verify', trace), ('compare', trace + ':jit_conv_net', compiled), ('verify', trace + ':1')):
+            status, out, err = run(*command)
+            self.assertEqual(status, 0, out + err)
+        self.assertIn('839 events', run('info', trace)[1])
+        with gzip.open(trace) as one:
+            twice = self.file('two.xplane.pb', 2 * one.read())
+        self.assertEqual(len([line for line in run('verify', twice)[1].splitlines() if ': ok' in line]), 2)
+        self.assertIn('holds 2 modules', run('show', twice)[2])
+        self.assertEqual(run('verify', twice + ':3')[0], 2)
+
+    def test_instructions_of_a_module_that_is_missing(self):
+        """Events that name an instruction (hlo_op) of a module that is neither in the trace nor given."""
+        with gzip.open(os.path.join(CONV, 'conv_net.xplane.pb.gz')) as one:
+            data = one.read().replace(b'Hlo Proto', b'Hlo proto').replace(b'HLO Proto', b'HLO proto')
+        trace = self.file('bare.xplane.pb', data)
+        [found] = records('profile', trace)
+        self.assertEqual(found['attributed'], 0)
+        self.assertEqual(found['named_elsewhere'], {'events': sum(one['count'] for one in found['unattributed']), 'modules': ['jit_conv_net']})
+        self.assertIn(f"{found['named_elsewhere']['events']} events name instructions (hlo_op) of jit_conv_net", run('profile', trace)[1])
+        [found] = records('profile', trace, '--module', os.path.join(CONV, 'module_0000.jit_conv_net.cpu_after_optimizations.txt'))
+        self.assertEqual((found['attributed'], found['named_elsewhere']), (1, None))
+
+    def test_what_is_not_opened_is_named(self):
+        """Packed files and encodings by what unpacks them; archives in archives; StableHLO where a command reads HLO only."""
+        rest = bytes(range(64))
+        for text, what in ((b'\xfd7zXZ\0' + rest, 'xz -d'), (b'BZh9' + rest, 'bzip2 -d'), (b'\x28\xb5\x2f\xfd' + rest, 'zstd -d'),
+                           (b"7z\xbc\xaf'\x1c" + rest, '7z x'), (b'Rar!\x1a\x07\x01' + rest, 'unrar'), ('HloModule m'.encode('utf-16'), 'iconv')):
+            status, out, err = run('verify', self.file('m.hlo', text))
+            self.assertEqual(status, 2)
+            self.assertIn(what, out + err)
+        inner, outer = os.path.join(self.folder, 'in.tar.gz'), os.path.join(self.folder, 'out.zip')
+        with tarfile.open(inner, 'w:gz') as archive:
+            archive.add(os.path.join(MLP, 'module_0000.jit_mlp_train_step.before_optimizations.txt'), 'm.hlo')
+        with zipfile.ZipFile(outer, 'w') as archive:
+            archive.write(inner, 'in.tar.gz')
+        self.assertIn('in.tar.gz in it is an archive itself', ''.join(run('verify', outer)[1:]))
+        program = self.file('programs/f.mlir', 'module @f {\n  func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n'
+                            '    return %a : tensor<4xf32>\n  }\n}\n')
+        self.assertIn('f.mlir is StableHLO', ''.join(run('verify', os.path.dirname(program))[1:]))
+
+    def test_compare_pairs_a_renamed_call_that_lost_attributes(self):
+        call = ('HloModule m\nENTRY {0}main {{\n  {0}x = f32[2,1,6] parameter(0)\n  {0}c = f32[] constant(1)\n'
+                '  {0}k = f32[1,6,3] broadcast({0}c), dimensions={{}}\n'
+                '  ROOT {0}y = f32[2,1,3] custom-call({0}x, {0}k), {1}custom_call_target="{2}"\n}}\n')
+        attributes = 'window={size=1}, dim_labels=b0f_0io->b0f, padding_type=PADDING_VALID, '
+        whole, lost, other = (self.file(name + '.hlo', call.format(prefix, has, target))
+                              for name, prefix, has, target in (('whole', '', attributes, 'DynamicConvolutionForward'),
+                                                                ('lost', 'other_', '', 'DynamicConvolutionForward'),
+                                                                ('other', 'other_', '', 'SomethingElse')))
+        [found] = records('compare', whole, lost)
+        self.assertEqual((found['added'], found['removed']), ([], []))
+        self.assertEqual(sorted(one['what'].split(':')[0] for one in found['changed']),
+                         ['attribute dim_labels removed', 'attribute padding_type removed', 'attribute window removed'])
+        [found] = records('compare', whole, other)
+        self.assertEqual((len(found['added']), len(found['removed'])), (1, 1), 'calls of something else are no pair')
 
     def test_info_of_one_module_and_of_changed_passes(self):
         dump = self.dump()
