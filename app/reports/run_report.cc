@@ -207,6 +207,7 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
   std::string text = "           distance from the precise value:";
   for (const debug::PreciseSide& side : sides) {
     text += FormatText(" {} {:.3g} ULP", side.side, side.distance.max_ulp);
+    if (!side.distance.index.empty()) text += " at " + IndexText(side.distance.index);
     if (side.distance.class_mismatched != 0) {
       text += FormatText(" and {} NaN or infinite on one side", side.distance.class_mismatched);
     }

@@ -651,6 +651,15 @@ ENTRY e {
             self.assertEqual([side['side'] for side in told], sides)
             self.assertTrue(all(0 < side['max_ulp'] < 4 for side in told), told)
 
+    def test_precise_names_the_element(self):
+        """The one with the largest distance, where everything is within the bounds, too."""
+        module = self.path('wide.hlo', 'HloModule m\nENTRY e {\n  a = f32[3,64] parameter(0)\n  ROOT r = f32[3,64] tan(a)\n}\n')
+        _, (report,), _ = self.run_json('--precise', '--platform', 'cpu', module)
+        side, = report['outputs'][0]['precise']['sides']
+        text = subprocess.run([HLOSCOPE, 'run', '--precise', '--platform', 'cpu', module], capture_output=True, text=True, check=False).stdout
+        place = ','.join(map(str, side['index']))
+        self.assertRegex(text, r'cpu [0-9.]+ ULP at \{' + place + r'\}')
+
     def test_precise_of_narrower_types_says_what_it_leaves_out(self):
         text = 'HloModule m\nENTRY e {{\n  a = f32[64] parameter(0)\n  b = {0}[64] convert(a)\n  ROOT r = f32[64] convert(b)\n}}\n'
         for middle, is_told in (('bf16', True), ('f32', False)):
