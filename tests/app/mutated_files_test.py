@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Files that answers are read from, cut, emptied, overwritten or with bytes taken out: nothing dies, and what is lost is named.
 
-  mutated_files_test.py HLOSCOPE SAMPLES [--mutations N] [--seed S] [--report]
+  mutated_files_test.py HLOSCOPE SAMPLES [--mutations N] [--seed S] [--only KIND] [--report]
 
 A kind of file is a row of kinds(): the files of a dump, the one that is changed, the command, and how many things its answer has. An answer with
 fewer has to say so: in a warning, note or error that the answer from the intact file has not. A cut between two records leaves a complete file."""
@@ -27,6 +27,7 @@ parser.add_argument('hloscope')
 parser.add_argument('samples')
 parser.add_argument('--mutations', type=int, default=4)
 parser.add_argument('--seed', type=int, default=48)
+parser.add_argument('--only', help='kinds of files with this in their name')
 parser.add_argument('--report', action='store_true')
 ARGS = parser.parse_args()
 
@@ -105,6 +106,8 @@ def kinds():
         ('target_arguments.txt', 'platform: "v6e"\ntopology: "2x2"\n'), ('execution_options.txt', 'num_replicas: 1\nnum_partitions: 4\n'),
         ('flagfile', '--xla_tpu_enable_async=true\n'), ('hlo_module_config.txt', 'seed: 5\nreplica_count: 1\n'))}
     plane = sample('gpt_train_step')
+    with gzip.open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'profiler', 'compilation.xplane.pb.gz')) as file:
+        compilation = file.read()
 
     def times(found):
         return sum(len(one['slowest']) for one in found['modules'])
@@ -114,6 +117,11 @@ def kinds():
 
     def described(found):
         return len(found['files']) + sum(one['instructions'] or 0 for m in found['modules'] for one in m['stages']) + sum(m['peak_bytes'] is not None for m in found['modules'])
+
+    def thunks(found):
+        """All that is told of them and of the kernels that they launch."""
+        told = [one for m in found['modules'] for one in (m['thunks'] or []) + (m['kernels'] or [])]
+        return sum(value is not None for one in told for value in one.values())
 
     info = ['info', '.', '--json', '--no-cache']
     for name, files, changed, command, count in (
@@ -135,6 +143,10 @@ def kinds():
             ('buffer assignment proto', trained, one_with(trained, 'after_optimizations.hlo.pb'), info, described),
             ('memory report', reports, one_with(reports, 'memory-usage-report.txt'), info, described),
             ('XSpace', {'t.xplane.pb': plane[one_with(plane, '.xplane.pb')]}, 't.xplane.pb', ['profile', 't.xplane.pb', '--json'], lambda found: len(found['instructions'])),
+            ('thunk sequence', attention, one_with(attention, 'thunk_sequence.txt'), info, thunks),
+            ('thunk metadata', attention, one_with(attention, 'thunk_metadata.txt'), info, thunks),
+            ('XSpace of a compilation', {'t.xplane.pb': compilation}, 't.xplane.pb', ['info', 't.xplane.pb', '--json', '--compile-time'],
+             lambda found: sum(one['runs'] for m in found['modules'] for one in m['slowest'])),
             ('several modules', {'all.hlo': (why_test.BEFORE + '\n// -----\n') * 3}, 'all.hlo', ['verify', 'all.hlo', '--json'], lambda found: found['modules']),
             ('zip', {'dump.zip': packed(tuned, '.zip')}, 'dump.zip', ['info', 'dump.zip', '--json', '--no-cache'], described),
             ('tar.gz', {'dump.tar.gz': packed(tuned, '.tar.gz')}, 'dump.tar.gz', ['info', 'dump.tar.gz', '--json', '--no-cache'], described),
@@ -143,13 +155,13 @@ def kinds():
 
 
 def is_complete(name, data):
-    """Whether a cut file looks whole: after a line, and no brace is open."""
+    """Whether a cut file looks whole: after a line or a message, and no brace is open."""
     if not data or name.endswith(('.pb', '.zip', '.gz')):
         return False
     if name.endswith('.hlo') and data.rstrip(b'-/ \n').endswith(b'}'):
         data = data.rstrip(b'-/ \n') + b'\n'  # in the mark between two modules
     text = re.sub(rb'"(?:[^"\\\n]|\\.)*"', b'', data)
-    return data.endswith(b'\n') and text.count(b'{') <= text.count(b'}')
+    return data.endswith((b'\n', b'}')) and text.count(b'{') <= text.count(b'}')
 
 
 def mutated(rng, data):
@@ -178,6 +190,8 @@ def answer(kind, folder):
             name = name if isinstance(value, dict) else key
             if isinstance(one, (dict, list)):
                 collect(one, name)
+            elif key == 'unattributed':  # events without an instruction
+                words.append(f'{name} {one}')
             elif name in ('notes', 'warnings', 'error', 'errors', 'message', 'what', 'why', 'status', 'hint', 'reason'):
                 words.append(str(one))
     collect(rows)
@@ -188,7 +202,8 @@ class Mutated(unittest.TestCase):
     def test_what_is_lost_is_named(self):
         unnamed, table = [], collections.Counter()
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(lambda kind: self.changes(kind, unnamed, table), kinds()))
+            chosen = [kind for kind in kinds() if (ARGS.only or '') in kind.name]
+            list(pool.map(lambda kind: self.changes(kind, unnamed, table), chosen))
         self.assertEqual(unnamed, [])
 
     def changes(self, kind, unnamed, table):
