@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -155,6 +156,16 @@ class CompileTime(FolderTest):
         module, = self.times(dump)['modules']
         self.assertEqual(module['growth'], [{'source': 'model.py:9', 'before': 2, 'after': 4}])
         self.assertEqual(module['slowest'][0]['source'], 'model.py:9')
+
+    def test_what_a_pass_rewrites_keeps_its_line(self):
+        """Without a line itself it has that of the operation whose place it takes, not that of its user."""
+        line = ', metadata={{op_name="x" source_file="model.py" source_line={}}}'
+        bare = STAGE.format('  n = f32[4]{0} tanh(p)' + line.format(7) + '\n  s = f32[4]{0} sine(n)' + line.format(9) + '\n', 's').replace('{{', '{').replace('}}', '}')
+        more = re.sub(r'  n = .*\n', '  j = f32[4]{0} negate(p)\n  i = f32[4]{0} negate(j)\n  k = f32[4]{0} negate(i)\n', bare).replace('sine(n)', 'sine(k)')
+        module, = self.times(self.dump({'module_0003.m.before_optimizations.txt': bare, 'module_0003.m.0001.first.after_rewriter.before_dce.txt': more,
+                                        'module_0003.m.cpu_after_optimizations.txt': more}))['modules']
+        self.assertEqual(module['growth'], [{'source': 'model.py:7', 'before': 1, 'after': 3}])
+        self.assertEqual(module['slowest'][0]['source'], 'model.py:7')
 
     def test_folded_constants(self):
         """What constant folding computed, with its line; of less than 64 KiB nothing is said."""

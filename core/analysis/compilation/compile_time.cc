@@ -46,13 +46,15 @@ std::optional<int64_t> InstructionsAt(const DumpModel& model, int32_t module, in
 
 // Lines of the program with the instructions that both stages have of them.
 std::vector<SourceGrowth> SourcesOf(const DumpModel& model, int32_t module, int32_t before,
-                                    int32_t after) {
+                                    int32_t after, int32_t given) {
   std::map<std::string, SourceGrowth> lines;
+  const auto first = model.Module(module, given);
+  if (!first) return {};
   for (const bool is_after : {false, true}) {
     const auto read = model.Module(module, is_after ? after : before);
     if (!read) return {};
     const hlo::Module& m = **read;
-    for (const std::string& line : LinesOf(m)) {
+    for (const std::string& line : LinesOf(m, **first)) {
       if (line.empty()) continue;
       SourceGrowth& growth = lines[line];
       ++(is_after ? growth.after : growth.before);
@@ -129,7 +131,8 @@ class Maker {
       return;
     }
     out_.instructions_after = InstructionsAt(model, module, last);
-    const std::vector<SourceGrowth> lines = SourcesOf(model, module, first, last);
+    const std::vector<SourceGrowth> lines = SourcesOf(model, module, first, last, first);
+    given_ = first;
     out_.largest = Largest(lines, *out_.instructions_before);
     out_.growth = Grown(lines);
     NameSources(model);
@@ -180,7 +183,7 @@ class Maker {
     if (grown.size() > kMaxPassesWithLines) grown.resize(kMaxPassesWithLines);
     for (PassTime* pass : grown) {
       const auto lines =
-          Grown(SourcesOf(model, out_.module, pass->stage_before, pass->stage_after));
+          Grown(SourcesOf(model, out_.module, pass->stage_before, pass->stage_after, given_));
       if (!lines.empty()) pass->source = lines.front().source;
     }
   }
@@ -189,8 +192,9 @@ class Maker {
     for (const Folding& folding : foldings_) {
       const auto had = model.Module(out_.module, folding.before);
       const auto has = model.Module(out_.module, folding.after);
-      if (!had || !has) continue;
-      FoldedWork work = FindFoldedWork(**had, **has);
+      const auto given = model.Module(out_.module, given_);
+      if (!had || !has || !given) continue;
+      FoldedWork work = FindFoldedWork(**had, **has, **given);
       PassTime& pass = out_.passes[folding.pass];
       if (work.bytes < std::max(kMinFoldedBytes, pass.folded_bytes.value_or(0) + 1)) continue;
       pass.folded_bytes = work.bytes;
@@ -206,6 +210,7 @@ class Maker {
 
   ModuleCompileTime& out_;
   std::vector<Folding> foldings_;
+  int32_t given_ = -1;  // the stage before all passes
   std::map<std::string, size_t> places_;
   std::map<std::string, int64_t> longest_;
 };

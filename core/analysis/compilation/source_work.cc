@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/source_line.h"
@@ -30,9 +31,9 @@ int64_t WorkOf(const hlo::Module& m, hlo::InstructionId id) {
   return std::min(bytes, kMaxWork);
 }
 
-std::map<std::string, int64_t> WorkByLine(const hlo::Module& m) {
+std::map<std::string, int64_t> WorkByLine(const hlo::Module& m, const hlo::Module& given) {
   std::map<std::string, int64_t> out;
-  const std::vector<std::string> lines = LinesOf(m);
+  const std::vector<std::string> lines = LinesOf(m, given);
   for (uint32_t k = 0; k < lines.size(); ++k) {
     int64_t& sum = out[lines[k]];
     sum = std::min(kMaxWork, sum + WorkOf(m, hlo::InstructionId(k)));
@@ -40,9 +41,33 @@ std::map<std::string, int64_t> WorkByLine(const hlo::Module& m) {
   return out;
 }
 
+// What `id` stands for in the module before all passes: the operand at its place of the user that
+// is called as its own.
+class GivenOperands {
+ public:
+  explicit GivenOperands(const hlo::Module& given) : given_(given) {
+    for (uint32_t k = 0; k < given.instructions().size(); ++k)
+      by_name_.try_emplace(given.name(hlo::InstructionId(k)), k);
+  }
+  std::string LineOf(const hlo::Module& m, hlo::InstructionId id, hlo::InstructionId user) const {
+    const auto at = by_name_.find(m.name(user));
+    if (at == by_name_.end()) return {};
+    const hlo::InstructionId same(at->second);
+    const auto operands = m.operands(user), were = given_.operands(same);
+    if (m[user].opcode != given_[same].opcode || operands.size() != were.size()) return {};
+    const size_t place = static_cast<size_t>(std::ranges::find(operands, id) - operands.begin());
+    return hlo::ToString(hlo::SourceLineOf(given_, were[place]));
+  }
+
+ private:
+  const hlo::Module& given_;
+  std::unordered_map<std::string_view, uint32_t> by_name_;
+};
+
 }  // namespace
 
-std::vector<std::string> LinesOf(const hlo::Module& m) {
+std::vector<std::string> LinesOf(const hlo::Module& m, const hlo::Module& given) {
+  const GivenOperands operands(given);
   const hlo::CallGraph& calls = hlo::CallGraphOf(m);
   const hlo::UserIndex& users = hlo::UsersOf(m);
   std::vector<std::string> lines(m.instructions().size());
@@ -56,7 +81,9 @@ std::vector<std::string> LinesOf(const hlo::Module& m) {
       if (!line.empty() || opcode == hlo::Opcode::kParameter || opcode == hlo::Opcode::kConstant)
         continue;
       if (!users.users(id).empty()) {
-        line = lines[users.users(id).front().index];
+        const hlo::InstructionId user = users.users(id).front();
+        line = operands.LineOf(m, id, user);
+        if (line.empty()) line = lines[user.index];
       } else if (caller.valid()) {
         line = lines[caller.index];
       }
@@ -65,11 +92,12 @@ std::vector<std::string> LinesOf(const hlo::Module& m) {
   return lines;
 }
 
-FoldedWork FindFoldedWork(const hlo::Module& before, const hlo::Module& after) {
+FoldedWork FindFoldedWork(const hlo::Module& before, const hlo::Module& after,
+                          const hlo::Module& given) {
   FoldedWork out;
-  const std::map<std::string, int64_t> left = WorkByLine(after);
+  const std::map<std::string, int64_t> left = WorkByLine(after, given);
   int64_t most = 0;
-  for (const auto& [line, bytes] : WorkByLine(before)) {
+  for (const auto& [line, bytes] : WorkByLine(before, given)) {
     const auto at = left.find(line);
     const int64_t folded = bytes - (at == left.end() ? 0 : at->second);
     out.bytes = std::clamp(out.bytes + folded, -kMaxWork, kMaxWork);

@@ -10,9 +10,10 @@
 
 namespace hloscope::analysis {
 
-// By instruction: its source line, or that of what uses it or calls its computation, since passes
-// give what they add no line; empty of parameters and constants without one.
-std::vector<std::string> LinesOf(const hlo::Module& m);
+// By instruction: its source line. Passes give what they add none: it has the line of what it
+// stands for, the operand that the same user has in `given`, the module before all passes; else
+// that of what uses it or calls its computation. Empty of parameters and constants without one.
+std::vector<std::string> LinesOf(const hlo::Module& m, const hlo::Module& given);
 
 // What a pass that folds constants computed while the program was compiled: the bytes that the
 // instructions that are gone read and wrote, and the line of the program that had most of them.
@@ -20,7 +21,8 @@ struct FoldedWork {
   int64_t bytes = 0;
   std::string source = {};
 };
-FoldedWork FindFoldedWork(const hlo::Module& before, const hlo::Module& after);
+FoldedWork FindFoldedWork(const hlo::Module& before, const hlo::Module& after,
+                          const hlo::Module& given);
 
 // Whether the pass computes operations on constants.
 bool IsFoldingPass(std::string_view pass);
