@@ -15,8 +15,6 @@ namespace {
 using dump::DumpModel;
 using dump::FileRole;
 
-constexpr size_t kMaxSources = 8;      // lines that grew, of a module
-constexpr int64_t kMinLargeLine = 20;  // instructions
 constexpr int64_t kMinFoldedBytes = 1 << 16;
 constexpr size_t kMaxPassesWithLines = 5;  // passes whose source lines are looked for
 
@@ -66,24 +64,6 @@ std::vector<SourceGrowth> SourcesOf(const DumpModel& model, int32_t module, int3
     out.push_back(growth);
   }
   return out;
-}
-
-// Those that grew, the most first.
-std::vector<SourceGrowth> Grown(std::vector<SourceGrowth> lines) {
-  std::erase_if(lines, [](const SourceGrowth& line) { return line.after <= line.before; });
-  std::ranges::stable_sort(lines, std::greater(),
-                           [](const SourceGrowth& line) { return line.after - line.before; });
-  if (lines.size() > kMaxSources) lines.resize(kMaxSources);
-  return lines;
-}
-
-// Those that had a tenth of `instructions` from the beginning, the most first.
-std::vector<SourceGrowth> Largest(std::vector<SourceGrowth> lines, int64_t instructions) {
-  std::erase_if(lines, [&](const SourceGrowth& line) {
-    return line.before < kMinLargeLine || line.before * 10 < instructions;
-  });
-  std::ranges::stable_sort(lines, std::greater(), &SourceGrowth::before);
-  return lines;
 }
 
 class Maker {

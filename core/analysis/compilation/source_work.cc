@@ -11,6 +11,8 @@
 namespace hloscope::analysis {
 namespace {
 
+constexpr size_t kMaxSources = 8;               // lines that grew, of a module
+constexpr int64_t kMinLargeLine = 20;           // instructions
 constexpr int64_t kMaxWork = int64_t{1} << 50;  // of an instruction, so that no sum overflows
 
 // What an instruction reads and writes; 0 of those that compute nothing.
@@ -89,6 +91,22 @@ std::vector<std::string> LinesOf(const hlo::Module& m, const hlo::Module& given)
       }
     }
   }
+  return lines;
+}
+
+std::vector<SourceGrowth> Grown(std::vector<SourceGrowth> lines) {
+  std::erase_if(lines, [](const SourceGrowth& line) { return line.after <= line.before; });
+  std::ranges::stable_sort(lines, std::greater(),
+                           [](const SourceGrowth& line) { return line.after - line.before; });
+  if (lines.size() > kMaxSources) lines.resize(kMaxSources);
+  return lines;
+}
+
+std::vector<SourceGrowth> Largest(std::vector<SourceGrowth> lines, int64_t instructions) {
+  std::erase_if(lines, [&](const SourceGrowth& line) {
+    return line.before < kMinLargeLine || line.before * 10 < instructions;
+  });
+  std::ranges::stable_sort(lines, std::greater(), &SourceGrowth::before);
   return lines;
 }
 
