@@ -74,7 +74,10 @@ std::string ReduceReportText(const ReduceFiles& files, const ReduceReport& repor
       report.instructions_before, Counted(static_cast<size_t>(report.tries), "try", "tries"),
       report.seconds, report.stopped ? " (stopped: the smallest so far)" : "");
   // Classes of what was found are for people; a text without its names and numbers is not.
-  const std::string found = report.failure->fingerprint();
+  std::string found = report.failure->fingerprint();
+  // An infinity that --find looks for is of the kind "nan".
+  constexpr std::string_view kKind = "nan: ";
+  if (found.starts_with("nan: infinity")) found.erase(0, kKind.size());
   text += FormatText("fails with {}\n  {}\n",
                      found.contains('#') ? std::string(ToString(report.failure->kind)) : found,
                      report.failure->text);

@@ -47,6 +47,29 @@ TEST(Failure, MismatchesByTypeAndSize) {
   EXPECT_EQ(Fingerprint(report), "differs: float nan in the reference");
 }
 
+// The text is of the first result that differs, and says that it is not the only one.
+TEST(Failure, SeveralResultsThatDifferAreCounted) {
+  RunReport report = Compared(hlo::ElementType::kF32, 0.5);
+  EXPECT_EQ(FailureOf(report)->text, "result {} differs in 1 of 4 elements");
+  report.outputs.push_back(Compared(hlo::ElementType::kF32, 0).outputs[0]);
+  report.outputs.push_back(Compared(hlo::ElementType::kS8, 1).outputs[0]);
+  EXPECT_EQ(FailureOf(report)->text, "2 of 3 results differ; result {} differs in 1 of 4 elements");
+}
+
+// A reduction may not end at a fault of another kind that came in beside the first one.
+TEST(Failure, AnotherFailureBesideItIsAnother) {
+  const Failure slight = *FailureOf(Compared(hlo::ElementType::kF32, 1e-6));
+  const Failure gross = *FailureOf(Compared(hlo::ElementType::kF32, 0.5));
+  RunReport report = Compared(hlo::ElementType::kF32, 1e-6);
+  report.outputs.push_back(Compared(hlo::ElementType::kF32, 0.5).outputs[0]);
+  const Failure both = *FailureOf(report);
+  EXPECT_TRUE(IsSameFailure(slight, both));
+  EXPECT_FALSE(IsNoOtherFailure(slight, both));
+  EXPECT_TRUE(IsNoOtherFailure(gross, both)) << "roundings are everywhere";
+  EXPECT_TRUE(IsNoOtherFailure(both, slight));
+  EXPECT_FALSE(IsNoOtherFailure(gross, slight));
+}
+
 TEST(Failure, FindingsOfChecksByKind) {
   RunReport report = Compared(hlo::ElementType::kF32, 0);
   replay::RunFinding finding;

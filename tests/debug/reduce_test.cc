@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "core/debug/reduce/device_sense.h"
 #include "core/debug/reduce/edit.h"
 #include "core/debug/reduce/literals.h"
 #include "core/debug/reduce/reductions.h"
@@ -481,6 +482,42 @@ TEST(Reduce, DeepChainsNeedNoStack) {
   Search search(first, ScriptFailure("it"), attempt, {}, options);
   RunReductions(search);
   EXPECT_EQ(search.best().module, first.module);
+}
+
+// A region of shard_map is the call to XLA, whatever else is written at its border, and groups of
+// devices that the header does not count are refused.
+TEST(Reduce, RegionsAndTheirDevicesStayWhole) {
+  const Candidate first = Parse(
+      R"(HloModule m, num_partitions=2, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["a"=2]>}}
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+body {
+  x = f32[2,4]{1,0} parameter(0)
+  n = f32[2,4]{1,0} negate(x)
+  ROOT r = f32[2,4]{1,0} all-reduce(n), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=sum
+}
+
+ENTRY e {
+  p = f32[4,4]{1,0} parameter(0)
+  m = f32[4,4]{1,0} negate(p)
+  g = f32[2,4]{1,0} custom-call(m), custom_call_target="xla.sdy.GlobalToLocalShape", custom_call_has_side_effect=true, frontend_attributes={xla.sdy.in_shardings="#sdy.sharding_per_value<[<@mesh, [{\"a\"}, {}]>]>",xla.sdy.manual_axes="#sdy<manual_axes{\"a\"}>"}
+  c = f32[2,4]{1,0} call(g), to_apply=body
+  l = f32[4,4]{1,0} custom-call(c), custom_call_target="xla.sdy.LocalToGlobalShape", custom_call_has_side_effect=true, frontend_attributes={xla.sdy.out_shardings="#sdy.sharding_per_value<[<@mesh, [{\"a\"}, {}]>]>",xla.sdy.manual_axes="#sdy<manual_axes{\"a\"}>"}
+  ROOT t = f32[4,4]{1,0} tanh(l)
+}
+)");
+  ASSERT_TRUE(IsTrueOfDevices(*first.module));
+  const Candidate smallest = Reducer().Run(first, [](const Candidate& c) {
+    return Count(c, Opcode::kAllReduce) == 1 && Count(c, Opcode::kCustomCall) > 0;
+  });
+  EXPECT_TRUE(IsTrueOfDevices(*smallest.module)) << TextOf(smallest);
+  EXPECT_EQ(smallest.module->header().num_partitions, 2);
+  EXPECT_EQ(Count(smallest, Opcode::kTanh) + Count(smallest, Opcode::kNegate), 0u);
 }
 
 TEST(Literals, SimplerIsSimplerOnce) {

@@ -92,6 +92,26 @@ def check_refusals(folder, bad):
         report = json.loads(done.stdout)
         if (report['status'], done.returncode) != (status, code) or os.path.exists(out):
             bad.append(f'{options}: {done}')
+    # Expected results that do not fit, and some that no platform here gives.
+    with open(module, 'w') as f:
+        f.write('HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT r = f32[2] negate(x)\n}\n')
+    expected = os.path.join(folder, 'expected.npz')
+    for count, words in ((3, f'{expected}: out0: the array is [3], expected f32[2]'),
+                         (2, 'the expected results are not those of interpreter, which agrees with cpu: result {} differs')):
+        write_npz(expected, {'out0': ('<f4', (count,), struct.pack(f'<{count}f', *[7] * count))})
+        done = subprocess.run([HLOSCOPE, 'reduce', module, '-o', out, '--platform', 'cpu', '--expect', expected], capture_output=True, text=True)
+        if done.returncode != 2 or words not in done.stderr or 'does not repeat' in done.stderr:
+            bad.append(f'{words}: {done}')
+
+
+def check_infinities(folder, bad):
+    module, out = os.path.join(folder, 'inf.hlo'), os.path.join(folder, 'inf.small.hlo')
+    with open(module, 'w') as f:
+        f.write('HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  k = f32[] constant(3e38)\n  b = f32[2] broadcast(k), dimensions={}\n'
+                '  ROOT r = f32[2] multiply(b, b)\n}\n')
+    done = subprocess.run([HLOSCOPE, 'reduce', module, '-o', out, '--find', 'inf'], capture_output=True, text=True)
+    if 'fails with infinity of multiply' not in done.stdout:
+        bad.append(f'infinities: {done}')
 
 
 def check_sentences(folder, bad):
@@ -176,6 +196,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             check_stop(folder, bad)
             check_refusals(folder, bad)
+            check_infinities(folder, bad)
             check_sentences(folder, bad)
             check_deadlines(folder, bad)
     for line in bad:

@@ -16,6 +16,7 @@
 #include "core/debug/reduce/script.h"
 #include "core/debug/run/capture_collector.h"
 #include "core/debug/run/extract.h"
+#include "core/debug/run/run_inputs.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/replay/inputs/inputs.h"
 
@@ -157,9 +158,10 @@ class Reduction {
         return std::unexpected(
             Error{ErrorClass::kCancelled, "stopped before the module had failed", {}, {}});
       }
-      // What this machine or this XLA lacks is no failure of the module.
+      // What this machine, this XLA or the files of values lack is no failure of the module.
       const bool lacks = ran.error && (ran.error->error_class == ErrorClass::kEnvironment ||
-                                       ran.error->message.contains(replay::pjrt::kUnknownFlag));
+                                       ran.error->message.contains(replay::pjrt::kUnknownFlag) ||
+                                       IsOfGivenFiles(*ran.error, run_));
       if (lacks) return std::unexpected(*ran.error);
       failure = FailureOf(ran, module_.get());
       differing = DifferingResults(ran);
@@ -194,7 +196,7 @@ class Reduction {
       return std::nullopt;
     }
     std::optional<Failure> again = TryRun(*cut, stop_);
-    if (!again || !IsSameFailure(failure, *again)) return std::nullopt;
+    if (!again || !IsNoOtherFailure(failure, *again)) return std::nullopt;
     report_.smallest = *std::move(cut);
     return again;
   }
@@ -203,7 +205,7 @@ class Reduction {
   Result<Failure> Repeated(const Failure& failure) {
     for (int i = 1; i <= kMaxRepeats; ++i) {
       const auto again = TryRun(report_.smallest, stop_);
-      if (!again || !IsSameFailure(failure, *again)) continue;
+      if (!again || !IsNoOtherFailure(failure, *again)) continue;
       if (i > 1)
         report_.notes.push_back("it does not fail each time: other reductions may be possible");
       return *again;
@@ -211,6 +213,12 @@ class Reduction {
     if (stop_.stop_requested()) {
       return std::unexpected(
           Error{ErrorClass::kCancelled, "stopped before the failure had repeated", {}, {}});
+    }
+    if (request_.run.reference.name.empty() && !run_.reference.name.empty()) {
+      return InputError(
+          fmt::format("the expected results are not those of {}, which agrees with {}: {}",
+                      run_.reference.name, run_.test.name, failure.text),
+          "name the platform that gives them with --reference_platform");
     }
     return std::unexpected(Error{ErrorClassOf(failure.kind).value_or(ErrorClass::kInput),
                                  "the failure does not repeat: " + failure.text,
@@ -393,7 +401,7 @@ class Reduction {
     Candidate unknown = report_.smallest;
     for (hlo::Literal& argument : unknown.arguments) argument = hlo::Literal();
     std::optional<Failure> fails = TryRun(unknown, stop_);
-    if (!fails || !IsSameFailure(failure, *fails)) return false;
+    if (!fails || !IsNoOtherFailure(failure, *fails)) return false;
     report_.failure = std::move(fails);
     return true;
   }

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <thread>
 
+#include "core/debug/reduce/device_sense.h"
 #include "core/hlo/verify/verifier.h"
 
 namespace hloscope::debug {
@@ -52,6 +53,7 @@ Search::Search(Candidate first, Failure failure, Try attempt, RunValues source,
     : best_(std::move(first)),
       failure_(std::move(failure)),
       size_(SizeOf(best_)),
+      is_true_of_devices_(IsTrueOfDevices(*best_.module)),
       attempt_(std::move(attempt)),
       source_(std::move(source)),
       options_(std::move(options)) {
@@ -59,6 +61,7 @@ Search::Search(Candidate first, Failure failure, Try attempt, RunValues source,
 }
 
 bool Search::IsSound(const Candidate& candidate) const {
+  if (is_true_of_devices_ && !IsTrueOfDevices(*candidate.module)) return false;
   if (!options_.verify) return true;
   const auto found = hlo::Verify(*candidate.module, {false, options_.limits});
   return std::ranges::none_of(
@@ -94,7 +97,7 @@ void Search::TryOne(const Maker& make, Need need, size_t number, const std::stop
   if (need == Need::kNotLarger && size > size_) return;
   const auto start = std::chrono::steady_clock::now();
   std::optional<Failure> failure = Attempt(*candidate, stop, outcome.counted[number]);
-  if (!failure || stop.stop_requested() || !IsSameFailure(failure_, *failure)) return;
+  if (!failure || stop.stop_requested() || !IsNoOtherFailure(failure_, *failure)) return;
   const std::lock_guard lock(outcome.mutex);
   if (number >= outcome.winner) return;
   outcome.winner = number;

@@ -117,6 +117,7 @@ class Search {
   Candidate best_;
   Failure failure_;
   CandidateSize size_;
+  bool is_true_of_devices_;  // and so has to be every candidate
   Try attempt_;
   RunValues source_;
   SearchOptions options_;

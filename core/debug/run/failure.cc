@@ -15,6 +15,7 @@ namespace {
 
 // Relative errors from here on are no matter of rounding in any type.
 constexpr double kGrossError = 0.01;
+constexpr std::string_view kSlight = "slight";
 
 std::string_view TypeClass(hlo::ElementType type) {
   switch (hlo::Info(type).kind) {
@@ -48,7 +49,7 @@ std::string ClassOf(const LeafComparison& leaf) {
     if (count > 0) return fmt::format("{} {}", type, what);
   }
   if (type == "integer" || type == "pred") return std::string(type);
-  return fmt::format("{} {}", type, leaf.max_rel_error < kGrossError ? "slight" : "gross");
+  return fmt::format("{} {}", type, leaf.max_rel_error < kGrossError ? kSlight : "gross");
 }
 
 std::string Describe(const LeafComparison& leaf) {
@@ -62,18 +63,24 @@ std::string Describe(const LeafComparison& leaf) {
   return text;
 }
 
-void Add(const LeafComparison& leaf, std::set<std::string>& classes, std::string& text) {
-  if (leaf.equal()) return;
+bool Add(const LeafComparison& leaf, std::set<std::string>& classes, std::string& text) {
+  if (leaf.equal()) return false;
   if (text.empty()) text = Describe(leaf);
   classes.insert(ClassOf(leaf));
+  return true;
 }
 
 std::optional<Failure> Difference(const RunReport& report) {
   std::set<std::string> classes;
   std::string text;
+  int64_t compared = 0, differing = 0;
   for (const RunOutput& output : report.outputs) {
-    if (output.compared) Add(output.comparison, classes, text);
+    if (!output.compared) continue;
+    ++compared;
+    if (Add(output.comparison, classes, text)) ++differing;
   }
+  // The text is of the first.
+  if (differing > 1) text = fmt::format("{} of {} results differ; {}", differing, compared, text);
   if (classes.empty() && report.first_divergent) {
     for (const LeafComparison& leaf : report.first_divergent->outputs) Add(leaf, classes, text);
     if (!text.empty()) text = fmt::format("{}: {}", report.first_divergent->instruction, text);
@@ -90,7 +97,7 @@ std::optional<Failure> NonFiniteFailure(const RunReport& report) {
   if (!report.first_nonfinite) return std::nullopt;
   const NonFinite& found = *report.first_nonfinite;
   const std::string_view what = found.kind == NonFiniteKind::kNan ? "nan" : "infinity";
-  const std::string maker = found.on_arrival ? "on arrival" : found.opcode;
+  const std::string maker = found.on_arrival ? "an input or a constant" : found.opcode;
   const bool is_inside = !found.path.empty();
   return Failure{FailureKind::kNan,
                  {fmt::format("{} of {}", what, maker)},
@@ -292,6 +299,14 @@ bool IsSameFailure(const Failure& failure, const Failure& smaller) {
   if (failure.classes == smaller.classes) return true;
   return std::ranges::any_of(smaller.classes, [&](const std::string& one) {
     return std::ranges::binary_search(failure.classes, one);
+  });
+}
+
+bool IsNoOtherFailure(const Failure& failure, const Failure& smaller) {
+  if (!IsSameFailure(failure, smaller)) return false;
+  if (failure.kind != FailureKind::kDiffers) return true;
+  return std::ranges::all_of(smaller.classes, [&](const std::string& one) {
+    return one.ends_with(kSlight) || std::ranges::binary_search(failure.classes, one);
   });
 }
 

@@ -56,6 +56,10 @@ Failure ScriptFailure(std::string_view script);
 // True if `smaller` shows what `failure` shows, or some of it: the same kind, and a class of it.
 bool IsSameFailure(const Failure& failure, const Failure& smaller);
 
+// True if `smaller` is the same failure, and nothing graver: of a mismatch no class but those of
+// `failure` and slight differences of rounding.
+bool IsNoOtherFailure(const Failure& failure, const Failure& smaller);
+
 // A text of errors without what a smaller module has otherwise: names with a number or `%`,
 // numbers, shapes, layouts, addresses. Names in `names` are left out too.
 std::string ErrorFingerprint(std::string_view text, const std::vector<std::string_view>& names);

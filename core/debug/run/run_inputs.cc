@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/base/counted.h"
+#include "core/debug/run/run_spec.h"
 #include "core/replay/inputs/inputs.h"
 #include "core/replay/platform.h"
 
@@ -250,6 +251,16 @@ Status WriteRunInputs(const std::string& path, const RunInputs& inputs,
 
 int64_t BytesOfRunInputs(const RunInputs& inputs, const replay::Placement& placement) {
   return dump::BytesOfInputs(Named("in", inputs, placement));
+}
+
+bool IsOfGivenFiles(const Error& error, const RunSpec& run) {
+  const std::string text = error.ToString();
+  const auto names = [&](const std::string& file) {
+    return !file.empty() && text.starts_with(file + ":");
+  };
+  return std::ranges::any_of(run.inputs.files, names) ||
+         std::ranges::any_of(run.inputs.infeed, names) ||
+         std::ranges::any_of(run.compare.expect, names) || names(run.inputs.literals_file);
 }
 
 }  // namespace hloscope::debug

@@ -15,6 +15,8 @@
 
 namespace hloscope::debug {
 
+struct RunSpec;
+
 struct RunInputs {
   std::vector<std::vector<hlo::Literal>> lists;  // leaves of all parameters, by list of Placement
   // One per parameter: as given, put together from the devices where that can be done; else what
@@ -41,5 +43,9 @@ Status WriteRunInputs(const std::string& path, const RunInputs& inputs,
 // The size of the archive that it would write; bytes of values are not looked at where all devices
 // share one list.
 int64_t BytesOfRunInputs(const RunInputs& inputs, const replay::Placement& placement);
+
+// True if the error of a run is one of the files that it was given, with inputs or with expected
+// results, and says nothing of the module.
+bool IsOfGivenFiles(const Error& error, const RunSpec& run);
 
 }  // namespace hloscope::debug
