@@ -51,6 +51,20 @@ TEST(VerdictWordsTest, CountsOfAResultSayWhichOne) {
       << verdict.sentence;
 }
 
+// An error has no size where one side is infinite.
+TEST(VerdictWordsTest, InfinitiesOfOneSideAreCounted) {
+  DivergeVerdict verdict = Differing(hlo::ElementType::kF32, 9, Cause::kUnexplained);
+  LeafComparison& worst = *verdict.worst;
+  worst.max_abs_error = worst.max_rel_error = 0;
+  worst.mismatched = 4;
+  worst.inf = {.actual = 2, .expected = 1};
+  worst.inf_mismatched = 3;
+  EXPECT_EQ(ErrorPhrase(worst), "4 of 4 elements differ, 3 infinite on one side");
+  worst.inf_mismatched = 4;
+  EXPECT_EQ(ErrorPhrase(worst),
+            "4 of 4 elements differ, 3 infinite on one side, 1 infinite with opposite signs");
+}
+
 // Values that are not the same, and yet do not differ.
 TEST(VerdictWordsTest, ModulesThatAgreeSayHowFarApartTheyAre) {
   DivergeVerdict verdict = Differing(hlo::ElementType::kF32, 9, Cause::kUnexplained);

@@ -28,6 +28,11 @@ TANH = entry('x = f32[4] parameter(0)', 'ROOT r = f32[4] tanh(x)')
 SQUARE = entry('x = f32[4] parameter(0)', 'ROOT r = f32[4] multiply(x, x)')
 DOT = entry('x = f32[4] parameter(0)', 'ROOT r = f32[] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}')
 REDUCED = entry('x = f32[8,512] parameter(0)', 'zero = f32[] constant(0)', 'ROOT r = f32[8] reduce(x, zero), dimensions={1}, to_apply=sum', before=SUM)
+RUNNING = entry('x = f32[8,512] parameter(0)', 'zero = f32[] constant(0)',
+                'ROOT r = f32[8,512] reduce-window(x, zero), window={size=1x512 pad=0_0x0_511}, to_apply=sum', before=SUM)
+ROOTS = entry('x = f32[8,512] parameter(0)', 'ROOT r = f32[8] call(x), to_apply=inside',
+              before=SUM + 'inside {\n  x = f32[8,512] parameter(0)\n  zero = f32[] constant(0)\n  s = f32[8] reduce(x, zero), dimensions={1}, to_apply=sum\n'
+                           '  ROOT q = f32[8] sqrt(s)\n}\n')
 CANCELLED = entry('x = f32[4] parameter(0)', 'y = f32[4] parameter(1)', 'd = f32[4] subtract(x, y)', 'k = f32[] constant(1e6)',
                   'm = f32[4] broadcast(k), dimensions={}', 'ROOT r = f32[4] multiply(d, m)')
 LOST = entry('x = f32[16] parameter(0)', 'y = f32[16] parameter(1)', 't = f32[16] tanh(x)', 's = f32[16] add(t, y)', 'ROOT r = f32[16] subtract(s, y)')
@@ -90,6 +95,11 @@ class Planted(FolderTest):
     def test_reduction_order(self):
         self.check('reduction_order', 'a step', '', REDUCED, MANY, bounds=EXACTLY)
         self.check('reduction_order', 'one percent', 'xla_disable_hlo_passes=tree_reduction_rewriter', REDUCED, MANY)
+
+    def test_a_running_sum_is_a_sum(self):
+        # Functions that are not computed where the difference is are no reason.
+        self.check('reduction_order', 'a step', '', RUNNING, MANY, bounds=EXACTLY)
+        self.check('reduction_order', 'a step', '', ROOTS, MANY, bounds=EXACTLY)
 
     def test_approximation(self):
         self.check('approximation', 'three steps', '', TANH, NUMBERS, bounds=EXACTLY)

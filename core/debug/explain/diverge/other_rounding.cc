@@ -34,16 +34,20 @@ struct SummedOperand {
   int64_t dimension;
 };
 
+// Two parameters and their sum.
+bool AddsUp(const Module& module, const hlo::Instruction& instruction) {
+  const auto callees = module.CalledComputations(instruction);
+  return callees.size() == 1 && module[callees[0]].instruction_count == 3 &&
+         module[module[callees[0]].root].opcode == Opcode::kAdd;
+}
+
 // What a sum runs over, of the same size in all of them; empty where it is no such sum.
 std::vector<SummedOperand> SummedBy(const Module& module, InstructionId id) {
   const hlo::Instruction& instruction = module[id];
   if (instruction.opcode == Opcode::kReduce) {
-    const auto callees = module.CalledComputations(instruction);
-    // Two parameters and their sum.
-    const bool adds = callees.size() == 1 && module[callees[0]].instruction_count == 3 &&
-                      module[module[callees[0]].root].opcode == Opcode::kAdd;
     const auto dimensions = module.GetInts(instruction, AttributeKey::kDimensions);
-    if (!adds || dimensions.empty() || module.operands(id).size() != 2) return {};
+    const bool is_one_sum = AddsUp(module, instruction) && module.operands(id).size() == 2;
+    if (!is_one_sum || dimensions.empty()) return {};
     const Shape& shape = module.shape(module.operands(id)[0]);
     return {{0, *std::ranges::max_element(dimensions, {}, [&](int64_t d) {
                return shape.dimension(static_cast<size_t>(d));
@@ -79,6 +83,7 @@ class SumCutter {
 
  private:
   void Cut(InstructionId id) {
+    if (module_[id].opcode == Opcode::kReduceWindow) return CutWindow(id);
     const std::vector<SummedOperand> summed = SummedBy(module_, id);
     if (summed.empty() || !IsFloatArray(module_.shape(id))) return;
     for (const SummedOperand& operand : summed) {
@@ -96,6 +101,45 @@ class SumCutter {
     rewriter_.ReplaceAllUses(id, sum);
     rewriter_.Remove(id);
     ++cuts_;
+  }
+
+  // Along the longest dimension of the window, as running sums (cumsum) have one.
+  void CutWindow(InstructionId id) {
+    const hlo::Window* window = hlo::FindWindow(module_, id);
+    const bool is_one_sum = AddsUp(module_, module_[id]) && module_.operands(id).size() == 2;
+    if (order_ != SumOrder::kBlocks || window == nullptr || !is_one_sum) return;
+    if (!IsFloatArray(module_.shape(id)) || window->dimensions.empty()) return;
+    const auto longest =
+        std::ranges::max_element(window->dimensions, {}, &hlo::WindowDimension::size);
+    if (longest->size < 2 || longest->window_reversal) return;
+    constexpr int64_t kBlocks = 16;
+    const int64_t size = longest->size, block = (size + kBlocks - 1) / kBlocks;
+    const auto dimension = static_cast<size_t>(longest - window->dimensions.begin());
+    InstructionId sum;
+    for (int64_t begin = 0; begin < size; begin += block) {
+      hlo::Window part = *window;
+      hlo::WindowDimension& cut = part.dimensions[dimension];
+      cut.size = std::min(block, size - begin);
+      cut.padding_low -= begin * cut.window_dilation;
+      cut.padding_high -= (size - begin - cut.size) * cut.window_dilation;
+      const InstructionId added = WindowOf(id, std::move(part), begin > 0);
+      sum = sum.valid() ? AddUp(id, module_.shape(id), sum, added) : added;
+    }
+    rewriter_.ReplaceAllUses(id, sum);
+    rewriter_.Remove(id);
+    ++cuts_;
+  }
+
+  InstructionId WindowOf(InstructionId id, hlo::Window window, bool from_zero) {
+    std::vector<InstructionId> operands = rewriter_.operands(id);
+    if (from_zero) operands[1] = Zero(id);
+    std::vector<Attribute> attributes = AttributesOf(id);
+    for (Attribute& attribute : attributes) {
+      if (attribute.key != AttributeKey::kWindow) continue;
+      attribute = rewriter_.builder().Make(AttributeKey::kWindow, std::move(window));
+    }
+    return rewriter_.Add(module_[id].computation, NewName(), Opcode::kReduceWindow,
+                         module_.shape(id), operands, attributes);
   }
 
   InstructionId Blocks(InstructionId id, const std::vector<SummedOperand>& summed, int64_t size) {

@@ -9,8 +9,8 @@
 
 namespace hloscope::debug {
 
-// Every sum of a reduction, dot or convolution of floats taken in blocks that are rounded, those of
-// products to f32 at least, and added up one by one. Null: there is none.
+// Every sum of a reduction, of a window, dot or convolution of floats taken in blocks that are
+// rounded, those of products to f32 at least, and added up one by one. Null: there is none.
 Result<std::shared_ptr<const hlo::Module>> SumsInBlocks(
     const std::shared_ptr<const hlo::Module>& module);
 

@@ -304,6 +304,10 @@ std::string ErrorPhrase(const LeafComparison& leaf) {
                                 VerbFor(leaf.mismatched, "differs", "differ")) +
                     LargestPhrase("error", leaf);
   if (leaf.nan_mismatched > 0) out += fmt::format(", {} NaN on one side", leaf.nan_mismatched);
+  const int64_t one_sided = leaf.inf.total();
+  const int64_t opposite = leaf.inf_mismatched - one_sided;
+  if (one_sided > 0) out += fmt::format(", {} infinite on one side", one_sided);
+  if (opposite > 0) out += fmt::format(", {} infinite with opposite signs", opposite);
   return out;
 }
 

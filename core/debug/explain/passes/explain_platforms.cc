@@ -85,13 +85,13 @@ RunSpec OnReference(const RunSpec& request) {
 // over; none where neither has.
 std::vector<DivergeVerdict> ExplainSides(const std::shared_ptr<const hlo::Module>& module,
                                          const RunSpec& request,
-                                         std::span<const std::vector<int64_t>> judged,
+                                         std::span<const JudgedSet> judged,
                                          const std::stop_token& stop) {
   std::vector<DivergeVerdict> explained;
   const bool tests = HasPasses(request.test.name);
   if (tests) explained = ExplainEachByOwnPasses(module, request, judged, stop);
   if (!HasPasses(request.reference.name)) return explained;
-  std::vector<std::vector<int64_t>> open;
+  std::vector<JudgedSet> open;
   std::vector<size_t> places;
   for (size_t i = 0; i < (tests ? explained.size() : judged.size()); ++i) {
     if (tests && explained[i].status != RunStatus::kEqual) continue;
@@ -121,12 +121,23 @@ void AddWarnings(const DivergeVerdict& from, DivergeVerdict& to) {
   }
 }
 
+// Of the instruction at a place that the walk found; empty: none is known.
+std::string OpcodeAt(const ValueWalk& walk, const std::optional<DivergePlace>& place) {
+  if (!place) return {};
+  const auto at = std::ranges::find(walk.curve, place->instruction, &WalkPoint::instruction);
+  return at == walk.curve.end() ? std::string() : at->opcode;
+}
+
 // Of a verdict on values: the pass that makes the difference, or what cures it, for each finding.
 DivergeVerdict WithPasses(DivergeVerdict verdict, const std::shared_ptr<const hlo::Module>& module,
                           const RunSpec& request, const std::stop_token& stop) {
-  std::vector<std::vector<int64_t>> judged(1);
+  std::vector<JudgedSet> judged(1);
   if (!verdict.findings.empty()) judged.clear();
-  for (const DivergeFinding& finding : verdict.findings) judged.push_back(finding.results);
+  for (const DivergeFinding& finding : verdict.findings) {
+    judged.push_back({finding.results, OpcodeAt(*verdict.walk, finding.place)});
+  }
+  const auto& inner = verdict.walk->inner;
+  judged[0].opcode = inner ? inner->opcode : OpcodeAt(*verdict.walk, verdict.place);
   std::vector<DivergeVerdict> explained = ExplainSides(module, request, judged, stop);
   if (explained.empty()) return verdict;
   if (!explained[0].passes.empty() && verdict.walk->passes_differ) {
@@ -138,7 +149,7 @@ DivergeVerdict WithPasses(DivergeVerdict verdict, const std::shared_ptr<const hl
   }
   for (const DivergeVerdict& tried : explained) AddWarnings(tried, verdict);
   DivergeFinding first = OnlyFinding(verdict);
-  first.results = judged[0];
+  first.results = judged[0].numbers;
   AddTries(std::move(explained[0]), first);
   SetFirstFinding(verdict, std::move(first));
   for (size_t i = 1; i < verdict.findings.size(); ++i) {

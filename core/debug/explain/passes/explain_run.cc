@@ -11,11 +11,11 @@
 #include "core/debug/explain/diverge/optimised_module.h"
 #include "core/debug/explain/diverge/other_rounding.h"
 #include "core/debug/explain/kernels/explain_program.h"
+#include "core/debug/explain/passes/computed_functions.h"
 #include "core/debug/explain/passes/confirm.h"
 #include "core/debug/explain/passes/find_pass.h"
 #include "core/debug/explain/passes/meaning.h"
 #include "core/debug/explain/passes/second_finding.h"
-#include "core/hlo/analysis/cost.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/replay/platform_table.h"
 #include "core/replay/run_targets.h"
@@ -69,8 +69,13 @@ std::vector<std::string> ChangingPasses(const Pipeline& pipeline) {
 class Explainer {
  public:
   Explainer(DivergeVerdict& verdict, PlatformTries& tries, const StageValues& values,
-            const Pipeline& pipeline, const std::stop_token& stop)
-      : verdict_(verdict), tries_(tries), values_(values), pipeline_(pipeline), stop_(stop) {}
+            const Pipeline& pipeline, const std::stop_token& stop, std::string_view opcode)
+      : verdict_(verdict),
+        tries_(tries),
+        values_(values),
+        pipeline_(pipeline),
+        stop_(stop),
+        opcode_(hlo::OpcodeFromText(opcode)) {}
 
   void Run() {
     verdict_.platform = tries_.request().test.name;
@@ -330,8 +335,8 @@ class Explainer {
     }
     const Module& module = *tries_.module();
     const hlo::InstructionId id = hlo::FindInstruction(module, first->instruction);
-    const bool is_function = id.valid() && hlo::CostsOf(module).Of(id).transcendentals > 0;
-    is_approximation_ = is_function && verdict_.worst && IsSmall(*verdict_.worst);
+    const bool may_be_function = id.valid() && MayComputeFunction(module, id, opcode_);
+    is_approximation_ = may_be_function && verdict_.worst && IsSmall(*verdict_.worst);
   }
 
   // More is no approximation but wrong.
@@ -398,7 +403,8 @@ class Explainer {
   const StageValues& values_;
   const Pipeline& pipeline_;
   const std::stop_token& stop_;
-  std::optional<Cause> closing_;  // of the first known try that closes the gap
+  std::optional<hlo::Opcode> opcode_;  // of what differs on its own operands
+  std::optional<Cause> closing_;       // of the first known try that closes the gap
   bool multiplies_and_adds_ = false, is_approximation_ = false;
   bool reference_is_nearer_ = false;  // to the value in double precision
   bool is_library_ = false;           // what differs in the code is a library's
@@ -407,8 +413,8 @@ class Explainer {
 }  // namespace
 
 void ExplainRun(DivergeVerdict& verdict, PlatformTries& tries, const StageValues& values,
-                const Pipeline& pipeline, const std::stop_token& stop) {
-  Explainer(verdict, tries, values, pipeline, stop).Run();
+                const Pipeline& pipeline, const std::stop_token& stop, std::string_view opcode) {
+  Explainer(verdict, tries, values, pipeline, stop, opcode).Run();
   FindSecondFinding(verdict, tries, stop);
 }
 

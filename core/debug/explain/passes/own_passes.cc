@@ -21,9 +21,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLongestTries(120);
 
-using ResultSets = std::span<const std::vector<int64_t>>;
+using ResultSets = std::span<const JudgedSet>;
 
-// The stages are evaluated once; `judged` are sets of results, of which an empty one is all.
+// The stages are evaluated once.
 std::vector<DivergeVerdict> ExplainEach(const std::shared_ptr<const Module>& module,
                                         const Pipeline& pipeline, const RunSpec& request,
                                         const SourceModule& source, ResultSets judged,
@@ -40,13 +40,13 @@ std::vector<DivergeVerdict> ExplainEach(const std::shared_ptr<const Module>& mod
   const bool has_passes =
       row != nullptr && replay::ReadsFlag(request.test.name, replay::kDisablePassesFlag);
   std::vector<DivergeVerdict> verdicts;
-  for (const std::vector<int64_t>& set : judged) {
+  for (const JudgedSet& set : judged) {
     const bool goes_on = Clock::now() < end && !stop.stop_requested();
     if (!verdicts.empty() && !goes_on) break;
     DivergeVerdict& verdict = verdicts.emplace_back(by_stages);
     if (has_passes && !stop.stop_requested()) {
-      PlatformTries tries(module, request, values, OnlyResults(*results, set), stop);
-      ExplainRun(verdict, tries, values, pipeline, stop);
+      PlatformTries tries(module, request, values, OnlyResults(*results, set.numbers), stop);
+      ExplainRun(verdict, tries, values, pipeline, stop, set.opcode);
     }
     if (verdict.passes.empty() && !verdict.cause) {
       Result<std::shared_ptr<const Module>> made_of = nullptr;
@@ -72,13 +72,13 @@ std::vector<DivergeVerdict> ExplainEach(const std::shared_ptr<const Module>& mod
 DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
                                const Pipeline& pipeline, const RunSpec& request,
                                const SourceModule& source, const std::stop_token& stop) {
-  const std::vector<int64_t> all;
+  const JudgedSet all;
   return ExplainEach(module, pipeline, request, source, {&all, 1}, stop).front();
 }
 
 DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
                                   const RunSpec& request, const std::stop_token& stop) {
-  const std::vector<int64_t> all;
+  const JudgedSet all;
   return ExplainEachByOwnPasses(module, request, {&all, 1}, stop).front();
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "core/base/result.h"
@@ -33,11 +34,17 @@ DivergeVerdict ExplainByPasses(const std::shared_ptr<const hlo::Module>& module,
 DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const hlo::Module>& module,
                                   const RunSpec& request, const std::stop_token& stop);
 
-// The same of several sets of results, by number, each judged by itself: a verdict for each, in
-// their order, as long as two minutes are not over; for the first in any case.
+// Results that are judged by themselves.
+struct JudgedSet {
+  std::vector<int64_t> numbers;  // empty: all
+  std::string opcode = {};  // of the instruction that differs on its own operands; empty: unknown
+};
+
+// The same of several sets of results: a verdict for each, in their order, as long as two minutes
+// are not over; for the first in any case.
 std::vector<DivergeVerdict> ExplainEachByOwnPasses(const std::shared_ptr<const hlo::Module>& module,
                                                    const RunSpec& request,
-                                                   std::span<const std::vector<int64_t>> judged,
+                                                   std::span<const JudgedSet> judged,
                                                    const std::stop_token& stop);
 
 // True if the platform's compiler fails on the module, or dies of it, when its passes are through:
