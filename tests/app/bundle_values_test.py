@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A bundle's module runs on the values that the bundle has: bundle_values_test.py HLOSCOPE."""
+"""A bundle's module runs on the values that the bundle has, and no bundle has others: bundle_values_test.py HLOSCOPE."""
 import json
 import math
 import os
@@ -7,8 +7,9 @@ import struct
 import subprocess
 import sys
 import unittest
+import zipfile
 
-from command_tests import FolderTest, write_npz
+from command_tests import FolderTest, ready_platforms, write_npz
 
 HLOSCOPE = os.path.abspath(sys.argv[1])
 MODULE = 'HloModule m\n\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n  s = f32[4] add(x, y)\n  ROOT r = f32[4] multiply(s, s)\n}\n'
@@ -48,7 +49,6 @@ class BundleValues(FolderTest):
     def results(self, *arguments):
         out = self.path('out.npz')
         status, found = record(*arguments, '--outputs', out)
-        import zipfile
         with zipfile.ZipFile(out) as archive:
             data = archive.read('out0.npy')
         return status, found, struct.unpack('<4f', data[-16:])
@@ -111,6 +111,52 @@ class BundleValues(FolderTest):
         call('run', self.module, '--platform', 'interpreter', '--bundle', bundle, '--seed', '7', '--values', 'none')
         self.assertEqual(self.results('run', bundle)[2], self.results('run', self.module, '--seed', '7')[2])
         self.assertEqual(self.results('run', bundle, '--seed', '8')[2], self.results('run', self.module, '--seed', '8')[2])
+
+
+class WhatGoesIn(FolderTest):
+    def create(self, text, *options, status=0):
+        """What a bundle of the module says, and its parts."""
+        out = self.path('b.hlob')
+        found, said, err = call('bundle', 'create', self.path('m.hlo', text), '-o', out, '--json', *options)
+        self.assertEqual(found, status, err)
+        if status != 0:
+            self.assertFalse(os.path.exists(out))
+            return err, {}
+        with zipfile.ZipFile(out) as archive:
+            return json.loads(said), {name: archive.read(name) for name in archive.namelist()}
+
+    def test_expected_results_that_do_not_fit_are_no_report(self):
+        expected = self.path('exp.npz')
+        write_npz(expected, {'out0': floats(1, 2)})
+        err, _ = self.create('HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] negate(x)\n}\n', '--expect', expected, status=2)
+        self.assertIn('out0: the array is [2], expected f32[4]', err)
+
+    def test_what_is_refused_has_its_inputs(self):
+        """A platform that refuses the module does not get to its inputs."""
+        module = 'HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n  ROOT c = f32[3] custom-call(x), custom_call_target="nobody_has_this"\n}\n'
+        write_npz(self.path('in.npz'), {'in0': floats(1, 2, 3)})
+        for platform in ('interpreter', 'cpu', *(name for name in ready_platforms(HLOSCOPE) if name == 'xla-cpu')):
+            made, parts = self.create(module, '--platform', platform, '--inputs', self.path('in.npz'), '--values', 'all')
+            self.assertIn('inputs.npz', parts, platform)
+            self.assertEqual((made['status'], made['replayed']), ('unsupported', 'reproduced'), platform)
+            self.assertEqual(call('bundle', 'check', self.path('b.hlob'))[0], 0)
+
+    def test_made_up_constants_are_said(self):
+        module = 'HloModule m\nENTRY e {\n  x = f32[64] parameter(0)\n  c = f32[64] constant({...})\n  ROOT r = f32[64] add(x, c)\n}\n'
+        report = self.create(module, '--fill-elided', '3')[1]['report.md'].decode()
+        self.assertIn('1 elided constant is generated from seed 3', report)
+        self.assertNotIn('every constant', report)
+        self.assertIn('the values of 1 constant are elided in the file', self.create(module)[1]['report.md'].decode())
+
+    def test_no_element_of_a_scalar_leaves(self):
+        module = 'HloModule m\nENTRY e {\n  x = s32[] parameter(0)\n  ROOT y = s32[] add(x, x)\n}\n'
+        write_npz(self.path('in.npz'), {'in0': ('<i4', (), struct.pack('<i', 1873))})
+        write_npz(self.path('exp.npz'), {'out0': ('<i4', (), struct.pack('<i', 3745))})
+        for policy in ('none', 'shapes'):
+            _, parts = self.create(module, '--inputs', self.path('in.npz'), '--expect', self.path('exp.npz'), '--values', policy)
+            self.assertIn(b'differs in 1 of 1 element', parts['manifest.json'])
+            for number in (b'1873', b'3746', b'3745'):
+                self.assertNotIn(number, b'\n'.join(parts.values()), policy)
 
 
 if __name__ == '__main__':

@@ -593,6 +593,16 @@ TEST(ReportValues, KeepsWhatHasARow) {
   EXPECT_EQ(all.find("mine"), std::string::npos) << all;
 }
 
+// Of a scalar as of any other result.
+TEST(ReportValues, TheOneElementOfAScalarIsHiddenToo) {
+  EXPECT_EQ(WithoutElements("result {8} differs in 1 of 1 element: 1975 at [], expected 1974"),
+            "result {8} differs in 1 of 1 element");
+  EXPECT_EQ(WithoutElements("2 of 3 results differ; result {0} differs in 1 of 1 element: 7 at [], "
+                            "expected 8; the reduced module fails so too"),
+            "2 of 3 results differ; result {0} differs in 1 of 1 element; the reduced module fails "
+            "so too");
+}
+
 TEST(Redaction, AModuleStillMeansTheSame) {
   constexpr std::string_view kText = R"(HloModule alice_step
 

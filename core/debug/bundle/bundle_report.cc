@@ -230,8 +230,11 @@ ReportSection ReplaySection(const ReportFacts& facts) {
           : "");
   if (!with_inputs) {
     section.paragraphs.emplace_back(
-        "run_hlo_module generates its own inputs; where the difference depends on the values, use "
-        "those of inputs.npz.");
+        has(dump::BundlePart::kInputs)
+            ? "run_hlo_module generates its own inputs; where the difference depends on the "
+              "values, use those of inputs.npz."
+            : "run_hlo_module generates its own inputs: the difference may depend on the values, "
+              "which are not in the bundle.");
   }
   return section;
 }

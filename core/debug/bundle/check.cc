@@ -36,6 +36,10 @@ Failure Normalised(Failure failure) {
       if (c >= '0' && c <= '9') continue;
       plain += c;
     }
+    // As bundles up to 0.1.0 have it.
+    if (constexpr std::string_view kOld = "on arrival"; plain.ends_with(kOld)) {
+      plain.replace(plain.size() - kOld.size(), kOld.size(), "an input or a constant");
+    }
     text = plain;
   }
   std::ranges::sort(failure.classes);
@@ -58,7 +62,8 @@ class Check {
     BoundTexts(check_.refused);
     if (!check_.missing.empty()) {
       BoundTexts(check_.notes);
-      check_.verdict = fmt::format("cannot be replayed here: {}", fmt::join(check_.missing, "; "));
+      check_.verdict =
+          fmt::format("cannot be replayed here, missing: {}", fmt::join(check_.missing, "; "));
       return check_;
     }
     if (bundle_.Has(BundlePart::kOther)) HLOSCOPE_TRY(CompareWithOther(loaded.module, stop));
@@ -202,7 +207,7 @@ class Check {
     }
     if (OtherInputs(now)) {
       Miss("the values of the parameters", "this version generates other values from the seed");
-      check_.verdict = "cannot be replayed here: " + check_.missing.back();
+      check_.verdict = "cannot be replayed here, missing: " + check_.missing.back();
       return;
     }
     NoteMachine();

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "core/backends/libraries/autotune_table.h"
+#include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/base/scratch_folder.h"
 #include "core/debug/bundle/bundle_report.h"
@@ -19,8 +20,11 @@
 #include "core/debug/bundle/report_values.h"
 #include "core/debug/bundle/spelled_secrets.h"
 #include "core/debug/run/against_module.h"
+#include "core/debug/run/difference_hints.h"
 #include "core/debug/run/input_source.h"
 #include "core/debug/run/recorded_arguments.h"
+#include "core/debug/run/run_inputs.h"
+#include "core/hlo/analysis/summary.h"
 #include "core/hlo/proto/proto.h"
 #include "core/replay/device_values.h"
 
@@ -67,13 +71,25 @@ class Creation {
         source_.report && !all ? *source_.report : RunModule(source_.module, request_, sinks, stop);
     if (stop.stop_requested()) return Stopped();
     redactor_.set_stop(stop);
-    // Nothing ran for a mistake in the inputs, as another shape: nothing to report. What XLA
-    // refuses is of that class too, and goes into the bundle.
+    // Nothing ran for a mistake in the inputs or expected results, as another shape: nothing to
+    // report. What XLA refuses is of that class too, and goes into the bundle.
+    if (report_.error && IsOfGivenFiles(*report_.error, source_.request)) {
+      return std::unexpected(*report_.error);
+    }
     if (!source_.report && report_.error && report_.error->error_class == ErrorClass::kInput) {
       RunReport report;
       HLOSCOPE_TRY(replay::CheckDeviceCount(*source_.module, source_.request.limits));
       const replay::Placement placement(*source_.module, source_.request.limits);
       HLOSCOPE_TRY(PrepareInputs(placement, "", report, stop));
+    }
+    // A platform that refuses the module ends the run before inputs are read: others need them.
+    // What cannot be read is told by the run.
+    const bool has_devices =
+        replay::CheckDeviceCount(*source_.module, source_.request.limits).has_value();
+    if (report_.error && report_.arguments.empty() && has_devices &&
+        source_.values != ValuePolicy::kNone) {
+      const replay::Placement placement(*source_.module, source_.request.limits);
+      (void)PrepareInputs(placement, sinks.files.inputs, report_, stop);
     }
     // The replay has the arrays that are used, and the names of others stay with the user.
     std::erase_if(report_.warnings, [&](const std::string& line) {
@@ -260,6 +276,7 @@ class Creation {
     manifest_.notes = module.notes;
     if (!source_.choice.empty()) Note(redactor_.Text(source_.choice));
     for (std::string& note : SpelledSecrets(*source_.module, redactor_)) Note(std::move(note));
+    NoteElided();
     Add(BundlePart::kModule, module.text);
     const hlo::ModuleHeader& header = module.module->header();
     // The text does not say these, and the run depends on them.
@@ -326,6 +343,16 @@ class Creation {
   }
 
   void Note(std::string note) { manifest_.notes.push_back(std::move(note)); }
+
+  void NoteElided() {
+    const size_t elided = hlo::ElidedConstants(*source_.module).size();
+    if (elided == 0) return;
+    if (auto hint = MadeUpConstantsHint(*source_.module, source_.request)) {
+      return Note(*std::move(hint));
+    }
+    Note(fmt::format("the values of {} are elided in the file, and not in the bundle",
+                     Counted(elided, "constant")));
+  }
 
   using Flags = std::vector<std::pair<std::string, std::string>>;
   Flags WithoutPaths(const Flags& flags) {

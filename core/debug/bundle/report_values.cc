@@ -211,12 +211,13 @@ std::string WithoutElements(std::string_view sentence) {
 }
 
 void HideValues(std::string& verdict) {
-  // "result {0} differs in 3 of 8 elements: 1 at [0], expected 2"
-  constexpr std::string_view kElements = " elements: ", kHolds = " holds ";
-  for (size_t at = verdict.find(kElements); at != std::string::npos; at = verdict.find(kElements)) {
-    const size_t end = verdict.find(';', at);
-    verdict.erase(at + kElements.size() - 2,
-                  end == std::string::npos ? end : end - at - kElements.size() + 2);
+  // "result {0} differs in 3 of 8 elements: 1 at [0], expected 2", "… in 1 of 1 element: …"
+  constexpr std::string_view kHolds = " holds ";
+  for (const std::string_view elements : {" elements: ", " element: "}) {
+    for (size_t at = verdict.find(elements); at != std::string::npos; at = verdict.find(elements)) {
+      const size_t begin = at + elements.size() - 2, end = verdict.find(';', at);
+      verdict.erase(begin, end == std::string::npos ? end : end - begin);
+    }
   }
   if (const size_t at = verdict.find(kHolds); at != std::string::npos) {
     verdict.replace(at, std::string::npos, " is not finite");

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/base/counted.h"
+#include "core/hlo/analysis/summary.h"
 
 namespace hloscope::debug {
 namespace {
@@ -44,6 +45,15 @@ std::optional<std::string> PrecisionHint(const hlo::Module& module, const RunSpe
       "operand_precision={{highest,highest}}, in JAX jax.default_matmul_precision('highest'), "
       "computes {} in f32",
       Counted(products, "product"), VerbFor(products, "it", "them"));
+}
+
+std::optional<std::string> MadeUpConstantsHint(const hlo::Module& module, const RunSpec& spec) {
+  if (!spec.load.fill_elided) return std::nullopt;
+  const size_t elided = hlo::ElidedConstants(module).size();
+  if (elided == 0) return std::nullopt;
+  return fmt::format("{} generated from seed {}: results are not those of the program",
+                     Counted(elided, "elided constant is", "elided constants are"),
+                     *spec.load.fill_elided);
 }
 
 }  // namespace hloscope::debug

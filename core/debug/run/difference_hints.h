@@ -18,4 +18,8 @@ inline constexpr std::string_view kDenormalsHint =
 /// unless they ask for more. nullopt: nothing to say.
 std::optional<std::string> PrecisionHint(const hlo::Module& module, const RunSpec& spec);
 
+/// Where values of constants that the file elides are generated: that the results are not those of
+/// the program. nullopt: there are none.
+std::optional<std::string> MadeUpConstantsHint(const hlo::Module& module, const RunSpec& spec);
+
 }  // namespace hloscope::debug

@@ -710,6 +710,7 @@ RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunSpec& sp
   report.reference = spec.reference.name;
   report.seed = spec.inputs.seed;
   report.warnings = spec.notes;
+  if (auto hint = MadeUpConstantsHint(*module, spec)) report.warnings.push_back(*std::move(hint));
   report.xla_flags = spec.test.xla_flags;
   Status status = RunDriver(std::move(module), spec, sinks, report, std::move(stop)).Run();
   if (!status.has_value()) report.error = std::move(status).error();
