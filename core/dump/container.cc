@@ -145,7 +145,14 @@ Result<std::shared_ptr<const Archive>> OpenArchive(const std::string& path, cons
 
 Result<FileView> OpenInput(const std::string& path, const Limits& limits) {
   struct stat status = {};
-  if (path == "-" || stat(path.c_str(), &status) == 0) return FileView::Open(path, limits);
+  if (path == "-") return FileView::Open(path, limits);
+  if (stat(path.c_str(), &status) == 0) {
+    auto file = FileView::Open(path, limits);
+    if (!file && S_ISDIR(status.st_mode)) {
+      file.error().hint = "name a module file; `hloscope info` lists those of a dump";
+    }
+    return file;
+  }
   auto member = OpenMember(path, limits);
   if (member && *member) return *std::move(member);
   if (auto part = OpenPart(path, limits)) return *std::move(part);

@@ -378,12 +378,14 @@ void DumpIndexer::AddLoose() {
     }
     std::string_view name = BareFileName(file.path);
     std::string_view stem = name.substr(0, name.find('.'));
+    const bool is_bundle = file.kind == FileKind::kBundle;
+    if (is_bundle) stem = name.substr(0, name.rfind('.'));
     if (!file.part.name.empty()) {
       name = file.path;
       stem = file.part.name;
     }
-    // A module in a text with others, and a program, are each by itself.
-    const bool is_alone = !file.part.name.empty() || is_program;
+    // A module in a text with others, a program and a bundle are each by itself.
+    const bool is_alone = !file.part.name.empty() || is_program || is_bundle;
     std::string key = is_alone ? file.path : fmt::format("{}/{}", FolderOf(file.path), stem);
     auto [at, is_new] = modules.try_emplace(key, static_cast<int32_t>(model_.modules_.size()));
     if (is_new) {

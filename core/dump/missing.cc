@@ -123,6 +123,12 @@ class Finder {
     return std::ranges::any_of(
         module(m).stages, [&](const StageEntry& stage) { return PhaseOf(stage.name) == phase; });
   }
+  bool HasText(size_t m) const {
+    return std::ranges::any_of(module(m).files, [&](int32_t k) {
+      const FileEntry& file = model_.files()[static_cast<size_t>(k)];
+      return file.role == FileRole::kModule && file.kind == FileKind::kHloText;
+    });
+  }
   bool HasProto(size_t m) const {
     return std::ranges::any_of(module(m).files, [&](int32_t k) {
       const FileEntry& file = model_.files()[static_cast<size_t>(k)];
@@ -183,7 +189,19 @@ class Finder {
         return ListHolds(row.roles, ToString(model_.files()[static_cast<size_t>(k)].role));
       });
     };
-    Name({-1, std::string(row.what), std::string(row.why), std::string(row.flag)}, should, has);
+    MissingPiece piece{-1, std::string(row.what), std::string(row.why), std::string(row.flag)};
+    bool has_text = false;
+    for (size_t m = 0; m < size(); ++m) has_text = has_text || (should(m) && HasText(m));
+    if (WrittenBesideText(row.roles) && !has_text) {
+      piece.why = "XLA writes it only together with HLO text, which this dump does not have";
+      piece.flag = "--xla_dump_hlo_as_text";
+    }
+    Name(std::move(piece), should, has);
+  }
+
+  // XLA: service/dump.cc writes these with the text form of the optimised module only.
+  static bool WrittenBesideText(std::string_view roles) {
+    return roles == "buffer-assignment" || roles == "live-range";
   }
 
   // Graphs show what TensorFlow left outside its clusters.

@@ -169,6 +169,11 @@ class Why(FolderTest):
         self.assertEqual((found['status'], found['reason'], found['step']), ('not_fused', 'Producer is not loop-fusible.', 5))
         self.assertEqual(self.why(self.path('dump'), '--not-fused', 'b', 'fusion.1')['status'], 'fused')
         self.assertEqual(self.why(self.path('dump'), '--not-fused', 'r', 'd')['status'], 'unknown')
+        # A name that is nowhere is a mistake, and no decision that is not known.
+        for names in (('nothing', 'd'), ('r', 'nothing')):
+            done = subprocess.run([HLOSCOPE, 'why', self.path('dump'), '--not-fused', *names], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn('no instruction nothing in the log or in a stage', done.stderr)
         self.why(self.path('dump'), 'fusion.2', status=3)
         os.remove(self.path('dump/stderr.log'))
         done = subprocess.run([HLOSCOPE, 'why', self.path('dump'), 'fusion.1'], capture_output=True, text=True, timeout=60)

@@ -108,6 +108,19 @@ TEST_F(RecordedDump, FlagsAreForItsFramework) {
   EXPECT_NE(Missing("passes").why.find("untried with TensorFlow 1.99.0"), std::string::npos);
 }
 
+// XLA writes these with texts only, whatever else is asked for.
+TEST_F(RecordedDump, WhatIsWrittenBesideTextsNeedsTexts) {
+  Module("m");
+  EXPECT_EQ(Missing("buffer assignment").flag, "--xla_dump_to=DIR");
+  fs::remove(folder_ / "module_0001.m.cpu_after_optimizations.txt");
+  fs::copy_file(SourcePath("samples/conv_net/module_0000.jit_conv_net.cpu_after_optimizations"
+                           ".hlo.pb"),
+                folder_ / "module_0001.m.cpu_after_optimizations.hlo.pb");
+  EXPECT_EQ(Missing("buffer assignment").flag, "--xla_dump_hlo_as_text");
+  EXPECT_EQ(Missing("live ranges").flag, "--xla_dump_hlo_as_text");
+  EXPECT_EQ(Missing(".hlo.pb").flag, "?");
+}
+
 // As TensorFlow 2.21 and PyTorch/XLA 2.9 write it, without a file of live ranges.
 TEST_F(RecordedDump, LiveRangesAfterTheAssignment) {
   Module("a_inference_f_3__XlaMustCompile_true.1");

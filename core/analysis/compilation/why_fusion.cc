@@ -217,6 +217,25 @@ Result<FusionAnswer> OwnNotFused(const DumpModel& model, int32_t module,
   return answer;
 }
 
+// Input error: neither the log nor a stage has an instruction of that name.
+Status CheckNamed(const ModelPtr& model, int32_t module, const std::string& name) {
+  const std::vector<LoggedFusion> decisions = LoggedFusionsOf(*model);
+  ClosestText closest(name);
+  for (const LoggedFusion& one : decisions) {
+    for (const std::string* each : {&one.producer, &one.consumer, &one.fusion}) {
+      if (*each == name) return {};
+      closest.Offer(*each);
+    }
+  }
+  const auto& stages = model->modules()[static_cast<size_t>(module)].stages;
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    const auto read = model->Module(module, static_cast<int32_t>(stage));
+    if (read.has_value() && hlo::FindInstruction(**read, name).valid()) return {};
+  }
+  return InputError(fmt::format("no instruction {} in the log or in a stage", name),
+                    closest.Hint());
+}
+
 // The pass after which the instruction is a fusion for the first time.
 std::string MadeBy(const Provenance& provenance, int32_t last, hlo::InstructionId id) {
   ChainOptions options;
@@ -243,8 +262,13 @@ Result<FusionAnswer> WhyNotFused(const ModelPtr& model, int32_t module, const st
     return OwnNotFused(*model, module, producer, consumer);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto process, ReadRecordedFusion(*model, module));
   if (!process) {
-    if (auto logged = LoggedNotFused(*model, producer, consumer)) return *std::move(logged);
-    return NoDecisions(*model, module);
+    auto logged = LoggedNotFused(*model, producer, consumer);
+    if (!logged) return NoDecisions(*model, module);
+    if (logged->because.empty()) {
+      HLOSCOPE_TRY(CheckNamed(model, module, producer));
+      HLOSCOPE_TRY(CheckNamed(model, module, consumer));
+    }
+    return *std::move(logged);
   }
   return NotFusedByPriority(model, module, *process, producer, consumer);
 }
