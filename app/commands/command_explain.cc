@@ -47,8 +47,8 @@ class ExplainCommand : public Command {
   static int File(const std::string& path, const Context& context) {
     auto file = FileView::Open(path, context.limits);
     if (!file) return Fail(path, file.error(), context);
-    if (const dump::FileKind kind = dump::Sniff(file->bytes()); IsUnreadable(kind, file->bytes()))
-      return Fail(path, NotText(path, kind), context);
+    const dump::FileKind kind = dump::Sniff(file->bytes());
+    if (IsUnreadable(kind, file->bytes())) return Fail(path, NotText(path, kind), context);
     int64_t left_out = 0;
     const auto read =
         WithinMemory(context.limits, path, [&]() -> Result<std::vector<dump::ExplainedError>> {
@@ -62,7 +62,9 @@ class ExplainCommand : public Command {
     if (left_out > 0)
       PrintError(FormatText("{}: {} left out", path,
                             Counted(left_out, "more error is", "more errors are")));
-    return errors.empty() ? NothingIn(path, dump::FindNearestText(file->bytes()), context) : kGood;
+    if (!errors.empty()) return kGood;
+    if (dump::IsModuleKind(kind)) return Fail(path, NotText(path, kind), context);
+    return NothingIn(path, dump::FindNearestText(file->bytes()), context);
   }
 
   // Logs may hold a few bytes that are not text.
@@ -78,7 +80,11 @@ class ExplainCommand : public Command {
                              "expected an error text, a traceback, a log or a dump directory")
                       .error();
     if (dump::IsModuleKind(kind))
-      error.hint = fmt::format("`hloscope info {0}` and `hloscope open {0}` show it", Quoted(path));
+      error.hint = fmt::format(
+          "`hloscope info {0}` and `hloscope open {0}` show it; `hloscope run {0} 2>error.txt` "
+          "keeps "
+          "the error of a run",
+          Quoted(path));
     error.place.file = path;
     return error;
   }

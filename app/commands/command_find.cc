@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -132,9 +133,10 @@ class FindCommand : public Command {
       counts[k] = matches.size();
       std::string text = Text(files[k], matches, context);
       if (!searched) {
-        statuses[k] = ExitStatusOf(searched.error());
-        PrintError(searched.error());
-        if (context.json) text += FailureJson({{"file", files[k].path}}, searched.error());
+        const Error error = WithOrder(searched.error(), files[k].path);
+        statuses[k] = ExitStatusOf(error);
+        PrintError(error);
+        if (context.json) text += FailureJson({{"file", files[k].path}}, error);
       }
       output.Put(k, std::move(text));
       progress.Step();
@@ -258,6 +260,18 @@ class FindCommand : public Command {
       const dump::FileEntry& text = model.files()[static_cast<size_t>(other)];
       return text.kind == dump::FileKind::kHloText && text.role == entry.role;
     });
+  }
+
+  // `find PATH PATTERN`: what stands where the pattern belongs is there, what is searched is not.
+  Error WithOrder(Error error, const std::string& path) const {
+    std::error_code ignored;
+    const bool is_swapped =
+        !std::filesystem::exists(path, ignored) && std::filesystem::exists(pattern_, ignored);
+    if (is_swapped && error.hint.empty()) {
+      error.hint = fmt::format("the pattern comes first: `hloscope find {} {}`", Quoted(path),
+                               Quoted(pattern_));
+    }
+    return error;
   }
 
   // A file of a folder that is neither text nor a module is passed over, one that was named is not.

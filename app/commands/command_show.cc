@@ -98,12 +98,7 @@ class ShowCommand : public Command {
                       .error(),
                   context);
     Result<dump::LoadedModule> loaded = Load(file, context.limits);
-    if (!loaded) {
-      const bool is_folder = dump::IsFolder(module_);
-      if (is_folder)
-        loaded.error().hint = "name a module file; `hloscope info` lists those of a dump";
-      return Fail(module_, loaded.error(), context);
-    }
+    if (!loaded) return Fail(module_, loaded.error(), context);
     if (loaded->module == nullptr) {
       PrintReadErrors(*loaded);
       if (context.json) {

@@ -1,6 +1,8 @@
 // What each pass changed: a line each, or one as an aligned diff.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
 #include "core/analysis/align/lineage.h"
@@ -70,8 +72,8 @@ std::string PassName(const dump::StageEntry& stage) {
   return fmt::format("{} {}: {}", number, stage.pipeline, stage.pass);
 }
 
-std::string Line(const dump::StageEntry& stage, const Pass& pass) {
-  std::string out = FormatText("  {:<64} {:>8}", PassName(stage), pass.instructions);
+std::string Line(const dump::StageEntry& stage, const Pass& pass, size_t width) {
+  std::string out = FormatText("  {:<{}} {:>8}", PassName(stage), width, pass.instructions);
   if (pass.before < 0) return out + "\n";
   const ChangeCounts& c = pass.counts;
   if (!c.any()) return out + "  unchanged\n";
@@ -222,9 +224,12 @@ Result<std::string> PassesText(const std::string& path, const PassesRequest& req
       continue;
     }
     out += FormatText("{} ({})\n", ModuleTitle(entry), Counted(stages, "stage"));
-    for (const Pass& pass : passes) {
-      out += Line(entry.stages[static_cast<size_t>(pass.stage)], pass);
-    }
+    const auto stage_of = [&](const Pass& pass) -> const dump::StageEntry& {
+      return entry.stages[static_cast<size_t>(pass.stage)];
+    };
+    size_t width = 64;
+    for (const Pass& pass : passes) width = std::max(width, PassName(stage_of(pass)).size());
+    for (const Pass& pass : passes) out += Line(stage_of(pass), pass, width);
   }
   if (!context.json) {
     out += "  + added  - removed  ~ rewritten  > moved to another computation  = renamed\n";

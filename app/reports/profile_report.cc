@@ -124,7 +124,7 @@ void AppendNames(const ProfileReport& report, std::string& out) {
 }
 
 std::string LossText(std::string_view verb, const Loss& loss) {
-  return FormatText("{}: {} {}, first: {}\n", verb, loss.count, loss.what, loss.first);
+  return FormatText("{}: {} ({}), first: {}\n", verb, loss.what, loss.count, loss.first);
 }
 
 void AppendLosses(JsonWriter& json, std::string_view key, const std::vector<Loss>& losses) {

@@ -84,6 +84,16 @@ class Explain(unittest.TestCase):
                 self.assertIn(f'{name}: {words}', err)
                 self.assertNotIn('\\x', err)
 
+    def test_a_module_is_no_text_of_an_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'm.hlo')
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write('HloModule m\n\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n')
+            status, out, err = run('explain', path)
+            self.assertEqual((status, out), (2, ''))
+            self.assertIn('not the text of an error', err)
+            self.assertIn(f'`hloscope info {path}` and `hloscope open {path}` show it; `hloscope run {path} 2>error.txt` keeps the error', err)
+
     def test_unknown_texts_say_what_was_read(self):
         text = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nRuntimeError: the carburettor is stuck\n'
         answer = objects(run('explain', '--json', '-', text=text)[1])[0]

@@ -73,7 +73,7 @@ CASES = [
     ('bundle create GONE -o x.hlob', 2, ['x.hlob']), ('bundle create GONE -o x.hlob --plan', 2, ['x.hlob']),
     ('bundle create M -o GONE/x.hlob', 2, ['GONE/x.hlob']),
     ('bundle check GONE', 2, ['GONE']), ('bundle check M', 2, ['M']), ('bundle open GONE --into d', 2, ['GONE']),
-    ('explain GONE M E', 2, ['GONE', 'M', 'E']), ('explain M', 1, ['M']),
+    ('explain GONE M E', 2, ['GONE', 'M', 'E']), ('explain M', 2, ['M']),
     ('bench parse GONE BAD', 2, ['GONE', 'BAD']), ('bench run GONE', 2, ['GONE']), ('bench run M --platform nothing', 2, ['M']),
     ('bench run ENDLESS --platform interpreter --deadline 0.2', 4, ['ENDLESS']),
     ('open GONE --screenshot x.png', 2, ['GONE']), ('open M --screenshot x.jpg', 2, ['M']),
@@ -155,7 +155,7 @@ class Words(FolderTest):
     def test_what_a_format_of_profiles_loses(self):
         status, out, err = self.run_it('profile', self.module, '--platform', 'interpreter', '-o', 'g.json')
         self.assertEqual(status, 0, err)
-        self.assertIn('has no place in this format: 1 modules, first: m', out)
+        self.assertIn('has no place in this format: modules (1), first: m', out)
         self.assertNotIn('0 to 0 bytes', out)
         told = json.loads(self.run_it('profile', self.module, '--platform', 'interpreter', '-o', 'g.json', '--json')[1])
         self.assertEqual(told['lost'][0]['what'], 'modules')
@@ -176,6 +176,30 @@ class Words(FolderTest):
         finally:
             os.close(main)
             os.close(terminal)
+
+
+class Mistakes(FolderTest):
+    """Where the file that is named is not what the command takes, what to do instead."""
+
+    def answer(self, *arguments):
+        done = subprocess.run([HLOSCOPE, *arguments], capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stderr
+
+    def test_find_says_that_the_pattern_comes_first(self):
+        path = self.path('m.hlo', SQUARE)
+        status, err = self.answer('find', path, 'dot')
+        self.assertEqual(status, 2)
+        self.assertIn(f'(the pattern comes first: `hloscope find dot {path}`)', err)
+        self.assertNotIn('comes first', self.answer('find', 'dot', path + '.gone')[1])
+
+    def test_a_folder_is_no_module(self):
+        self.path('m.hlo', SQUARE)
+        folder, new = self.folder, self.path('new.hlo')
+        for arguments in (['show', folder], ['convert', folder, new], ['diverge', folder, '--platform', 'cpu', '--reference_platform', 'interpreter'],
+                          ['extract', folder, 'y', '-o', new], ['reduce', folder, '-o', new]):
+            status, err = self.answer(*arguments)
+            self.assertEqual(status, 2, arguments)
+            self.assertIn('is a folder, not a file (name a module file; `hloscope info` lists those of a dump)', err, arguments)
 
 
 if __name__ == '__main__':
