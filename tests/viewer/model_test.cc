@@ -265,6 +265,39 @@ TEST(MemoryGroups, AddUpToThePeakAndKnowTheirUse) {
   EXPECT_EQ(GroupsOf(table, plan, nullptr).total, 315) << "without the module";
 }
 
+// A copy that layout assignment makes has the argument's name and no scope.
+TEST(MemoryGroups, ACopyOfAnArgumentIsNamedAsTheArgument) {
+  const hlo::ParseResult parsed = hlo::ParseText(
+      "HloModule m\nENTRY e {\n  a = f32[4] parameter(0), metadata={op_name=\"a\"}\n"
+      "  c = f32[4] copy(a), metadata={op_name=\"a\"}\n  d = f32[4] copy(c)\n"
+      "  ROOT r = f32[4] negate(d), metadata={op_name=\"jit(f)/neg\"}\n}\n");
+  ASSERT_TRUE(parsed.ok());
+  dump::BufferTable table;
+  table.source = dump::BufferSource::kText;
+  table.program = {"a", "c", "d", "r"};
+  for (const char* name : {"c", "d", "r"}) {
+    dump::BufferAllocation allocation;
+    allocation.index = std::ssize(table.allocations);
+    allocation.size = 16;
+    allocation.parameter_number = -1;
+    table.allocations.push_back(allocation);
+    dump::BufferValue value;
+    value.id = value.allocation = static_cast<int32_t>(allocation.index);
+    value.size = 16;
+    value.instruction = name;
+    value.live_start = 0;
+    value.live_end = 3;
+    table.values.push_back(value);
+  }
+  std::map<int32_t, std::vector<std::string>> scopes;
+  for (const PeakValue& value : PeakValuesOf(table, PlanOf(table), *parsed.module)) {
+    scopes[value.value] = value.scope;
+  }
+  EXPECT_EQ(scopes[0], std::vector<std::string>{"a"});
+  EXPECT_EQ(scopes[1], std::vector<std::string>{"a"});
+  EXPECT_EQ(scopes[2], std::vector<std::string>()) << "not a scope without a name";
+}
+
 TEST(MemoryGroups, ScopesOfTheProgram) {
   EXPECT_EQ(ScopeWords("jit(f)/transpose(jvp(block_3))/attention/dot_general"),
             "block_*/attention");

@@ -187,7 +187,7 @@ class CurveView : public View {
     Help("show errors relative to the value instead of absolute ones");
     SameLineIfRoom(ButtonWidth("Show on the graph"));
     CommandButton(frame, Command::kGraphHeat, "Show on the graph");
-    DrawVerdictLegend(frame, counts_, curve_.same_bits ? "values" : "instructions");
+    DrawVerdictLegend(frame, counts_, curve_.same_bits ? "value" : "instruction");
   }
 
   // Powers of ten of what is finite.

@@ -469,7 +469,7 @@ class DivergenceView : public View {
       counts.Add(verdict);
       if (!only_differences_ || StandsOut(verdict)) rows.push_back(i);
     }
-    DrawVerdictLegend(frame, counts, "instructions");
+    DrawVerdictLegend(frame, counts, "instruction");
     if (rows.empty()) {
       Sentence(frame, "no instruction is beyond tolerance when checked separately");
       return;

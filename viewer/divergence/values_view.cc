@@ -57,7 +57,7 @@ class ValuesView : public View {
     }
     if (static_cast<size_t>(leaf_) < pair->counts.size() &&
         grids_[static_cast<size_t>(leaf_)].has_actual()) {
-      DrawVerdictLegend(frame, pair->counts[static_cast<size_t>(leaf_)], "elements");
+      DrawVerdictLegend(frame, pair->counts[static_cast<size_t>(leaf_)], "element");
     }
     DrawChoices(frame);
     ValueGrid& grid = grids_[static_cast<size_t>(leaf_)];

@@ -163,7 +163,7 @@ class VerdictView : public View {
       counted_ = &verdict;
       counts_ = CountsOf(CurveOfVerdict(verdict));
     }
-    DrawVerdictLegend(frame, counts_, verdict.walk->one_at_a_time ? "instructions" : "values");
+    DrawVerdictLegend(frame, counts_, verdict.walk->one_at_a_time ? "instruction" : "value");
   }
 
   static void DrawFacts(Frame& frame, const DivergeVerdict& verdict) {

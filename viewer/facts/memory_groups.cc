@@ -177,7 +177,12 @@ class UseFinder {
     ForEachScope(NameOf(named), [&](std::string_view word) {
       if (scope.empty() || scope.back() != word) scope.emplace_back(word);
     });
-    if (scope.empty()) scope.push_back(FunctionOf(*MetadataOf(module_, named)));
+    if (!scope.empty()) return scope;
+    if (std::string function = FunctionOf(*MetadataOf(module_, named)); !function.empty())
+      return {std::move(function)};
+    // A copy of an argument is named as the argument.
+    if (!NameOf(named).contains('/'))
+      for (std::string_view part : NameParts(NameOf(named))) scope.emplace_back(part);
     return scope;
   }
 
@@ -192,7 +197,10 @@ class UseFinder {
       return parts.empty() ? std::string() : std::string(parts.front());
     }
     std::string words = ScopeWords(op_name);
-    return words.empty() ? FunctionOf(metadata) : words;
+    if (words.empty()) words = FunctionOf(metadata);
+    if (!words.empty() || op_name.contains('/')) return words;
+    const auto parts = NameParts(op_name);
+    return parts.empty() ? std::string() : std::string(parts.front());
   }
 
  private:

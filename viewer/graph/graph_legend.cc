@@ -171,7 +171,9 @@ std::vector<LegendEntry> VerdictLegend(const Theme& theme, const VerdictCounts& 
 void DrawVerdictLegend(Frame& frame, const VerdictCounts& counts, std::string_view counted) {
   std::vector<LegendEntry> legend = VerdictLegend(frame.theme, counts);
   if (legend.empty()) return;
-  legend.front().text += fmt::format(" {}", counted);
+  const Verdict first = *legend.front().verdict;
+  legend.front().text =
+      fmt::format("{} {}", ToString(first), graph::CountedText(counts[first], counted));
   DrawLegend(frame, legend);
 }
 

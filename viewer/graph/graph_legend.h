@@ -31,7 +31,7 @@ void DrawGroupCard(Frame& frame, const graph::Tree& tree, graph::NodeId group,
 // The legend of verdicts, the same for the list, the curve, the values and the graph: an entry for
 // each verdict that there is any of, the worst first, with how many there are.
 std::vector<LegendEntry> VerdictLegend(const Theme& theme, const VerdictCounts& counts);
-// Draws it in the lines at hand, after what is counted: "instructions".
+// Draws it in the lines at hand; the worst says what is counted, given in the singular.
 void DrawVerdictLegend(Frame& frame, const VerdictCounts& counts, std::string_view counted);
 
 }  // namespace hloscope::viewer

@@ -248,7 +248,7 @@ class PassesView : public View {
     ImGui::TableSetupColumn("pass", ImGuiTableColumnFlags_WidthStretch);
     ImGui::TableSetupColumn("+", ImGuiTableColumnFlags_WidthFixed, number);
     ImGui::TableSetupColumn("−", ImGuiTableColumnFlags_WidthFixed, number);
-    ImGui::TableSetupColumn("~", ImGuiTableColumnFlags_WidthFixed, number);
+    ImGui::TableSetupColumn("~ >", ImGuiTableColumnFlags_WidthFixed, number);
     ImGui::TableSetupColumn("##touched", ImGuiTableColumnFlags_WidthFixed,
                             (guilty_.empty() ? (is_narrow ? 8 : 14) : 26) * frame.scale);
     if (shows_gains_) {
@@ -277,7 +277,7 @@ class PassesView : public View {
         "pass that produced the stage",
         "instructions added",
         "instructions removed",
-        "instructions rewritten or moved",
+        "instructions rewritten (~) or moved to another computation (>)",
         "• changed the selection, ✗ changed the results",
         "instructions gained or lost vs. the previous stage",
         "change in bytes moved per run (estimate from shapes)",

@@ -35,7 +35,7 @@ class StatisticsView : public View {
   void Draw(Frame& frame) override {
     const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
-      Sentence(frame, "no trace is open");
+      Sentence(frame, "no trace is open: `hloscope open DUMP TRACE` opens one with the dump");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;

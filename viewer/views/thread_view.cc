@@ -191,6 +191,18 @@ class ThreadView : public View {
     reveals_step_ = kFramesToSettle;
   }
 
+  static std::string_view NoPtxText(const Context& context) {
+    const auto& modules = context.document.dump()->modules();
+    const auto module = static_cast<size_t>(context.navigation.module());
+    if (module < modules.size() && modules[module].device == "cpu") {
+      return "this module was compiled for a CPU, and the simulated GPU runs PTX: `hloscope "
+             "compile "
+             "MODULE --with xla-gpu --target h100 --dump DIR` compiles it for a GPU, without one";
+    }
+    return "no PTX in this dump: XLA_FLAGS=\"--xla_dump_to=FOLDER "
+           "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$\" writes it";
+  }
+
   // The choice of a kernel; false: there is none.
   bool DrawKernels(Frame& frame, const dump::KernelTable& table, const dump::Kernel* chosen) {
     std::vector<int32_t> numbers;
@@ -198,7 +210,7 @@ class ThreadView : public View {
       if (table.kernels[i].ptx.found()) numbers.push_back(static_cast<int32_t>(i));
     }
     if (numbers.empty()) {
-      Sentence(frame, "no PTX in this dump: XLA_FLAGS=--xla_dump_to=FOLDER writes it");
+      Sentence(frame, NoPtxText(frame.context));
       return false;
     }
     ImGui::SetNextItemWidth(std::min(300 * frame.scale, ImGui::GetContentRegionAvail().x));
