@@ -56,6 +56,32 @@ TEST(GpuComplex, ProductsOfDoubleComplexNumbersAreAsMeantAtBothEndsOfTheRange) {
   EXPECT_EQ(different, 0) << "of " << wanted.size();
 }
 
+// Of a dot each product as above: what leaves the range of f64 and cancels leaves the rest, where
+// the interpreter, as NumPy, has no number.
+TEST(GpuComplex, DotsOfDoubleComplexNumbersKeepProductsThatCancelBeyondTheRange) {
+  using Z = std::complex<double>;
+  const std::vector<Z> left = {{1e200, 1e200}, {1, 0},           {1.5e154, 1.5e154},
+                               {2, 0},         {1e-200, 1e-200}, {3, 0}};
+  const std::vector<Z> right = {{1e154, 1e154}, {1e148, 0}};
+  const std::vector<Literal> inputs = {
+      Literal::Of<Z>(hlo::Shape::Array(hlo::ElementType::kC128, {3, 2}), left),
+      Literal::Of<Z>(hlo::Shape::Array(hlo::ElementType::kC128, {2}), right)};
+  const Ran gpu = RunOn("gpu-sim",
+                        "HloModule m\nENTRY e {\n  a = c128[3,2] parameter(0)\n"
+                        "  b = c128[2] parameter(1)\n  ROOT r = c128[3] dot(a, b), "
+                        "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n",
+                        inputs);
+  ASSERT_EQ(gpu.results.size(), 1u);
+  const auto is = gpu.results[0].data<double>();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double wanted[] = {1e148, kInfinity, 2e148, kInfinity, 3e148, 2e-46};
+  for (size_t i = 0; i < 6; ++i) {
+    const bool is_same = is[i] == wanted[i];
+    EXPECT_TRUE(is_same || std::abs(is[i] - wanted[i]) <= 4e-16 * wanted[i])
+        << i << ": " << is[i] << ", not " << wanted[i];
+  }
+}
+
 // Where a part is infinite, zero or NaN both say the same of each part.
 TEST(GpuComplex, ComplexNumbersWithoutAValueAreAsMeant) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
