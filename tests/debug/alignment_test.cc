@@ -176,6 +176,104 @@ ENTRY e {
               std::string("m") + round);
 }
 
+// A partitioned program has other shapes and copies, its results are the same, in the same order.
+TEST(Alignment, PairsResultsOfAPartitionedProgram) {
+  const auto before = hlo::Parsed(R"(HloModule m
+ENTRY e {
+  w1 = f32[16,32] parameter(0), metadata={op_name="w[0]"}
+  w2 = f32[32,16] parameter(1), metadata={op_name="w[1]"}
+  w3 = f32[16,32] parameter(2), metadata={op_name="w[2]"}
+  g1 = f32[16,32] exponential(w3), metadata={op_name="jit(f)/exp"}
+  g2 = f32[32,16] exponential(w2), metadata={op_name="jit(f)/exp"}
+  r1 = f32[16,32] subtract(w1, g1), metadata={op_name="jit(f)/sub"}
+  r2 = f32[32,16] subtract(w2, g2), metadata={op_name="jit(f)/sub"}
+  r3 = f32[16,32] subtract(w3, g1), metadata={op_name="jit(f)/sub"}
+  ROOT t = (f32[16,32], f32[32,16], f32[16,32]) tuple(r1, r2, r3)
+})");
+  const auto after = hlo::Parsed(R"(HloModule m, is_scheduled=true
+fused.3 {
+  p = f32[8,16] parameter(0)
+  q = f32[8,16] parameter(1)
+  d3 = f32[8,16] subtract(p, q), metadata={op_name="jit(f)/sub"}
+  ROOT copy.3 = f32[8,16] copy(d3)
+}
+fused.2 {
+  p2 = f32[16,8] parameter(0)
+  e2 = f32[16,8] exponential(p2), metadata={op_name="jit(f)/exp"}
+  d2 = f32[16,8] subtract(p2, e2), metadata={op_name="jit(f)/sub"}
+  ROOT copy.2 = f32[16,8] copy(d2)
+}
+fused.1 {
+  p1 = f32[8,16] parameter(0)
+  q1 = f32[8,16] parameter(1)
+  d1 = f32[8,16] subtract(p1, q1), metadata={op_name="jit(f)/sub"}
+  ROOT copy.1 = f32[8,16] copy(d1)
+}
+ENTRY e_spmd {
+  v1 = f32[8,16] parameter(0), metadata={op_name="w[0]"}
+  v2 = f32[16,8] parameter(1), metadata={op_name="w[1]"}
+  v3 = f32[8,16] parameter(2), metadata={op_name="w[2]"}
+  e1 = f32[8,16] exponential(v3), metadata={op_name="jit(f)/exp"}
+  f3 = f32[8,16] fusion(v3, e1), kind=kLoop, calls=fused.3
+  f1 = f32[8,16] fusion(v1, e1), kind=kLoop, calls=fused.1
+  f2 = f32[16,8] fusion(v2), kind=kLoop, calls=fused.2
+  ROOT u = (f32[8,16], f32[16,8], f32[8,16]) tuple(f1, f2, f3)
+})");
+  for (const std::string result : {"1", "2", "3"})
+    EXPECT_EQ(OriginOf(*before, *after, "d" + result), "r" + result + " neighbours");
+  EXPECT_EQ(OriginOf(*before, *after, "e2"), "g2 neighbours");
+  EXPECT_EQ(OriginOf(*before, *after, "v2"), "w2 neighbours");
+}
+
+// Two rounds in a function: inlining puts its call's name in front and adds the caller's frame,
+// Shardy loses where an expression ends.
+TEST(Alignment, PairsRoundsOfAnInlinedFunction) {
+  constexpr std::string_view kPlaces = R"(
+FileNames
+1 "f.py"
+
+FunctionNames
+1 "f"
+2 "body"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=3 end_line=3 column=0 end_column=9}
+2 {file_name_id=1 function_name_id=2 line=7 end_line=7 column=0 end_column=9}
+3 {file_name_id=1 function_name_id=2 line=7 end_line=7 column=0 end_column=0}
+
+StackFrames
+)";
+  const auto before = hlo::Parsed("HloModule m\n" + std::string(kPlaces) + R"(
+1 {file_location_id=2 parent_frame_id=1}
+2 {file_location_id=1 parent_frame_id=2}
+
+body {
+  p = f32[8] parameter(0)
+  a1 = f32[8] tanh(p), metadata={op_name="round/tanh" stack_frame_id=1}
+  a2 = f32[8] tanh(a1), metadata={op_name="round/tanh" stack_frame_id=1}
+  ROOT r = f32[8] sine(a2), metadata={op_name="sin" stack_frame_id=1}
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  c = f32[8] call(x), to_apply=body, metadata={op_name="jit(f)/shard_map" stack_frame_id=2}
+  ROOT last = f32[8] negate(c), metadata={op_name="jit(f)/neg" stack_frame_id=2}
+})");
+  const auto after = hlo::Parsed("HloModule m\n" + std::string(kPlaces) + R"(
+1 {file_location_id=1 parent_frame_id=1}
+2 {file_location_id=3 parent_frame_id=1}
+
+ENTRY e {
+  x = f32[8] parameter(0)
+  scaled = f32[8] cosine(x)
+  t1 = f32[8] tanh(scaled), metadata={op_name="jit(f)/shard_map/round/tanh" stack_frame_id=2}
+  between = f32[8] cosine(t1)
+  t2 = f32[8] tanh(between), metadata={op_name="jit(f)/shard_map/round/tanh" stack_frame_id=2}
+  ROOT other = f32[8] cosine(t2)
+})");
+  EXPECT_EQ(OriginOf(*before, *after, "t1"), "a1 order");
+  EXPECT_EQ(OriginOf(*before, *after, "t2"), "a2 order");
+}
+
 TEST(Alignment, SurvivesModulesThatHaveNothing) {
   auto empty = hlo::Parsed("HloModule m\nENTRY e {\n  ROOT t = () tuple()\n}");
   EXPECT_EQ(analysis::Align(*empty, *empty).links().size(), 1u);

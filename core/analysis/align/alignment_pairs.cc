@@ -5,7 +5,8 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "core/analysis/align/program_places.h"
+#include "core/analysis/align/alignment_evidence.h"
+#include "core/analysis/align/program_order.h"
 #include "core/base/fnv.h"
 #include "core/base/quick_hash.h"
 
@@ -15,6 +16,7 @@ namespace {
 using hlo::Opcode;
 
 constexpr uint32_t kUnpaired = InstructionPairs::kNone;
+constexpr int kMaxCopies = 8;  // of one value, one after the other
 
 // Passes that clean names only change these.
 uint64_t NameHash(std::string_view name) {
@@ -51,7 +53,6 @@ class Pairer {
       PairByEnd();
       Propagate();
       PairInOrder();
-      Propagate();
     }
     Rate();
     return std::move(result_);
@@ -173,10 +174,22 @@ class Pairer {
     return dropped;
   }
 
+  // What a program is given and gives stays in order; partitioning changes only its shapes.
   void PairRoots() {
     uint32_t b = b_.Resolve(b_.module().entry().root.index);
     uint32_t a = a_.Resolve(a_.module().entry().root.index);
-    if (Free(b, a) && Fits(b, a)) Pair(b, a, LinkReason::kNeighbours, 0.95f);
+    if (Free(b, a) && (Fits(b, a) || AreTuplesOfAsMany(b, a)))
+      Pair(b, a, LinkReason::kNeighbours, 0.95f);
+    auto ps = b_.module().Parameters(b_.module().entry_id());
+    auto qs = a_.module().Parameters(a_.module().entry_id());
+    if (ps.size() != qs.size()) return;
+    for (size_t n = 0; n < ps.size(); ++n) {
+      if (ps[n].valid() && qs[n].valid()) Try(ps[n].index, qs[n].index);
+    }
+  }
+  bool AreTuplesOfAsMany(uint32_t b, uint32_t a) const {
+    return b_[b].opcode == Opcode::kTuple && a_[a].opcode == Opcode::kTuple &&
+           b_[b].operand_count == a_[a].operand_count;
   }
 
   bool Fits(uint32_t b, uint32_t a) const {
@@ -185,7 +198,7 @@ class Pairer {
       if (NamesDiffer(b_, b, a_, a)) return false;
       return b_[b].opcode != Opcode::kConstant || b_.local(b) == a_.local(a);
     }
-    return b_.origin(b) != 0 && b_.origin(b) == a_.origin(a);
+    return b_.near_origin(b) != 0 && b_.near_origin(b) == a_.near_origin(a);
   }
 
   struct Bucket {
@@ -259,9 +272,7 @@ class Pairer {
   // An element of a loop's state has the op_name of the loop, inside and outside of it.
   uint64_t Where(const AlignmentSide& side, const std::vector<uint32_t>& groups,
                  uint32_t id) const {
-    bool element = side[id].opcode == Opcode::kGetTupleElement ||
-                   side[id].opcode == Opcode::kTuple || side[id].opcode == Opcode::kParameter;
-    return element ? GroupOf(side, groups, id) : 0;
+    return IsElement(side, id) ? GroupOf(side, groups, id) : 0;
   }
 
   void PairByMetadata() {
@@ -297,33 +308,41 @@ class Pairer {
                 [&](uint32_t a) { return key(a_, group_a_, a); }, LinkReason::kMetadata, 0.85f);
   }
 
-  // Equally many alike on both sides, by their places in the program: files print what was fused
-  // last first.
+  // Equally many alike on both sides, from the same place in the source: as they stand, as inlining
+  // leaves them, and with other shapes, as partitioning leaves them.
   void PairInOrder() {
-    std::unordered_map<uint64_t, std::pair<std::vector<uint32_t>, std::vector<uint32_t>>> groups;
-    std::vector<uint64_t> order;
-    for (uint32_t b = 0; b < b_.size(); ++b) {
-      if (result_.to_after[b] != kUnpaired || b_.IsTransparent(b) || b_.origin(b) == 0) continue;
-      uint64_t h = MixKeys(MixKeys(b_.local(b), b_.origin(b)), Where(b_, group_b_, b));
-      auto& group = groups[h];
-      if (group.first.empty()) order.push_back(h);
-      group.first.push_back(b);
-    }
-    for (uint32_t a = 0; a < a_.size(); ++a) {
-      if (result_.to_before[a] != kUnpaired || a_.IsTransparent(a) || a_.origin(a) == 0) continue;
-      uint64_t h = MixKeys(MixKeys(a_.local(a), a_.origin(a)), Where(a_, group_a_, a));
-      auto at = groups.find(h);
-      if (at != groups.end()) at->second.second.push_back(a);
-    }
-    const std::vector<uint32_t> places_b = PlacesInProgram(b_.module()),
-                                places_a = PlacesInProgram(a_.module());
-    for (uint64_t h : order) {
-      auto& [bs, as] = groups[h];
-      if (bs.size() != as.size()) continue;
-      std::ranges::stable_sort(bs, {}, [&](uint32_t b) { return places_b[b]; });
-      std::ranges::stable_sort(as, {}, [&](uint32_t a) { return places_a[a]; });
-      for (size_t k = 0; k < bs.size(); ++k) Pair(bs[k], as[k], LinkReason::kOrder, 0.6f);
-    }
+    if (Unpaired(a_.size(), result_.to_before) == 0) return;
+    const ProgramOrder order(b_.module(), a_.module());
+    const auto exact = [](const AlignmentSide& side, uint32_t id) {
+      return side.origin(id) == 0 ? 0 : MixKeys(side.local(id), side.origin(id));
+    };
+    const auto inlined = [](const AlignmentSide& side, uint32_t id) {
+      return side.near_origin(id) == 0 ? 0 : MixKeys(side.local(id), side.near_origin(id));
+    };
+    const auto reshaped = [](const AlignmentSide& side, uint32_t id) {
+      const bool is_left = side.near_origin(id) == 0 || IsScalar(side, id) || IsElement(side, id);
+      return is_left ? 0 : MixKeys(static_cast<uint64_t>(side[id].opcode), side.near_origin(id));
+    };
+    PairInOrder(order, exact, 0.6f);
+    PairInOrder(order, inlined, 0.6f);
+    PairInOrder(order, reshaped, 0.5f);
+  }
+  template <typename Key>
+  void PairInOrder(const ProgramOrder& order, Key key, float confidence) {
+    const auto keys = [&](const AlignmentSide& side, const std::vector<uint32_t>& partners,
+                          const std::vector<uint32_t>& groups) {
+      std::vector<uint64_t> found(side.size(), 0);
+      for (uint32_t id = 0; id < found.size(); ++id) {
+        if (partners[id] != kUnpaired || side.IsTransparent(id)) continue;
+        const uint64_t what = key(side, id);
+        if (what != 0) found[id] = MixKeys(what, Where(side, groups, id));
+      }
+      return found;
+    };
+    for (const auto& [b, a] :
+         order.Pairs(keys(b_, result_.to_after, group_b_), keys(a_, result_.to_before, group_a_)))
+      Pair(b, a, LinkReason::kOrder, confidence);
+    Propagate();
   }
 
   // Operands and users of pairs, as far as it goes.
@@ -351,10 +370,21 @@ class Pairer {
     Pair(b, a, LinkReason::kNeighbours, close ? 0.93f : 0.85f);
   }
 
+  // Layouts are assigned by copies of a value, which stand between it and its reader.
+  void TryBehindCopies(uint32_t b, uint32_t a) {
+    const auto moves = [](const AlignmentSide& side, uint32_t id) {
+      return (side[id].opcode == Opcode::kCopy || side[id].opcode == Opcode::kBitcast) &&
+             side.operands(id).size() == 1;
+    };
+    Try(b, a);
+    for (int steps = 0; steps < kMaxCopies && moves(a_, a) && b_[b].opcode != a_[a].opcode; ++steps)
+      a = a_.operands(a)[0];
+    Try(b, a);
+  }
   void FollowOperands(uint32_t b, uint32_t a) {
     auto xs = b_.operands(b), ys = a_.operands(a);
     if (xs.size() != ys.size()) return;
-    for (size_t k = 0; k < xs.size(); ++k) Try(xs[k], ys[k]);
+    for (size_t k = 0; k < xs.size(); ++k) TryBehindCopies(xs[k], ys[k]);
     auto ps = b_.module().operands(b_[b]), qs = a_.module().operands(a_[a]);
     for (size_t k = 0; k < ps.size(); ++k) TryTransparent(ps[k].index, qs[k].index);
   }

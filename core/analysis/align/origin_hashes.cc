@@ -41,7 +41,7 @@ class Places {
 
  private:
   PlaceHash Walk(size_t frame) const {
-    PlaceHash hash{1, Location(frame) | 1};
+    PlaceHash hash{1, Begin(frame) | 1};
     for (int steps = 0; steps < kMaxFrames && frame < tables_.frames.size(); ++steps) {
       hash.exact = MixKeys(hash.exact, Location(frame)) | 1;
       frame = static_cast<size_t>(tables_.frames[frame].parent_frame_id) - 1;
@@ -51,9 +51,14 @@ class Places {
   uint64_t Location(size_t frame) const {
     auto at = static_cast<size_t>(tables_.frames[frame].file_location_id) - 1;
     if (at >= tables_.locations.size()) return frame;
+    return MixKeys(Begin(frame), static_cast<uint64_t>(tables_.locations[at].end_column));
+  }
+  // Going through Shardy loses where an expression ends.
+  uint64_t Begin(size_t frame) const {
+    auto at = static_cast<size_t>(tables_.frames[frame].file_location_id) - 1;
+    if (at >= tables_.locations.size()) return frame;
     const auto& place = tables_.locations[at];
-    return MixKeys(MixKeys(static_cast<uint64_t>(place.line), static_cast<uint64_t>(place.column)),
-                   static_cast<uint64_t>(place.end_column));
+    return MixKeys(static_cast<uint64_t>(place.line), static_cast<uint64_t>(place.column));
   }
 
   const hlo::StackFrames& tables_;

@@ -14,7 +14,7 @@ namespace hloscope::analysis {
 // computation would be inlined into in front.
 struct OriginHashes {
   std::vector<uint64_t> exact;        // with all stack frames
-  std::vector<uint64_t> near;         // with the innermost place only
+  std::vector<uint64_t> near;         // with the beginning of the innermost place only
   std::vector<uint64_t> name;         // the op_name alone
   std::vector<std::string> prefixes;  // by computation: what inlining puts in front, with its `/`
 };
