@@ -77,6 +77,17 @@ std::vector<uint32_t> MapOperations(const hlo::Module& before, const analysis::A
   return WithFoldedOperations(before, std::move(kernel_of));
 }
 
+namespace {
+
+// Not what hands values on, or runs a body: that is in no kernel of its own accord.
+bool IsFolded(const hlo::Module& module, InstructionId id) {
+  const Opcode opcode = module[id].opcode;
+  if (opcode == Opcode::kConstant || opcode == Opcode::kBitcast) return true;
+  return !hlo::HasTrait(opcode, hlo::kTraitNoCode) && !hlo::HasTrait(opcode, hlo::kTraitRunsBody);
+}
+
+}  // namespace
+
 std::vector<uint32_t> WithFoldedOperations(const hlo::Module& before,
                                            std::vector<uint32_t> kernel_of) {
   const hlo::CallGraph& calls = hlo::CallGraphOf(before);
@@ -94,7 +105,7 @@ std::vector<uint32_t> WithFoldedOperations(const hlo::Module& before,
       const Opcode opcode = before[id].opcode;
       uint32_t& mine = kernel_of[id.index];
       if (opcode == Opcode::kParameter) mine = kNoKernel;
-      if (mine != kNoKernel || opcode == Opcode::kParameter) continue;
+      if (mine != kNoKernel || !IsFolded(before, id)) continue;
       mine = around;
       for (InstructionId user : users.users(id)) {
         if (mine != kNoKernel) break;

@@ -85,6 +85,59 @@ TEST(KernelMap, OperationsHaveTheKernelTheyBecame) {
   EXPECT_EQ(kernel_of[Named(*before, "p").index], kNoKernel);
 }
 
+// What hands values on, or calls a function, is in no kernel because a kernel reads it; what was
+// folded into its reader is.
+TEST(KernelMap, WhatHandsValuesOnIsInNoKernel) {
+  auto before = Parse(R"(HloModule m
+less {
+  l = f32[] parameter(0)
+  r = f32[] parameter(1)
+  ROOT lt = pred[] compare(l, r), direction=LT
+}
+sorted {
+  q = f32[8] parameter(0)
+  key = f32[8] sort(q), dimensions={0}, to_apply=less, metadata={op_name="sort"}
+  ROOT both = (f32[8], f32[8]) tuple(key, q)
+}
+ENTRY main {
+  p = f32[8] parameter(0)
+  c = (f32[8], f32[8]) call(p), to_apply=sorted, metadata={op_name="jit(sort)/c"}
+  first = f32[8] get-tuple-element(c), index=0
+  one = f32[] constant(1)
+  ones = f32[8] broadcast(one), dimensions={}
+  ROOT more = f32[8] add(first, ones), metadata={op_name="add"}
+}
+)");
+  auto after = Parse(R"(HloModule m, is_scheduled=true
+less {
+  l = f32[] parameter(0)
+  r = f32[] parameter(1)
+  ROOT lt = pred[] compare(l, r), direction=LT
+}
+fused {
+  a = f32[8] parameter(0)
+  k = f32[] constant(1)
+  ks = f32[8] broadcast(k), dimensions={}
+  ROOT sum = f32[8] add(a, ks), metadata={op_name="add"}
+}
+ENTRY main {
+  p = f32[8] parameter(0)
+  s = f32[8] sort(p), dimensions={0}, to_apply=less, metadata={op_name="jit(sort)/c/sort"}
+  ROOT f = f32[8] fusion(s), kind=kLoop, calls=fused, metadata={op_name="add"}
+}
+)");
+  const analysis::Placement placement = analysis::FindPlacement(*after, analysis::Target::kCpu);
+  const KernelMap map = MapKernels(*after, placement);
+  const auto kernel_of = MapOperations(*before, analysis::Align(*before, *after), map);
+  const auto kernel = [&](const char* name) -> std::string {
+    const uint32_t k = kernel_of[Named(*before, name).index];
+    return k == kNoKernel ? "none" : std::string(after->name(map.kernels[k].instruction));
+  };
+  for (const char* name : {"c", "first", "both"}) EXPECT_EQ(kernel(name), "none") << name;
+  EXPECT_EQ(kernel("key"), "s");
+  for (const char* name : {"more", "ones", "one"}) EXPECT_EQ(kernel(name), "f") << name;
+}
+
 TEST(Overview, CountsWhatWasWrittenAndWhatRuns) {
   auto before = Parse(kWritten), after = Parse(kCompiled);
   const analysis::Placement placement = analysis::FindPlacement(*after, analysis::Target::kGpu);
