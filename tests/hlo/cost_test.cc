@@ -59,6 +59,28 @@ TEST(CostTest, IsWhatXlaCounts) {
   EXPECT_GE(modules, 25);
 }
 
+// One that runs in the background hands on its operand and a mark of its progress as well.
+TEST(CostTest, ACopyMovesItsValueOnce) {
+  const ParseResult parsed = ParseText(R"(HloModule m, is_scheduled=true
+ENTRY e {
+  p = f32[48,48] parameter(0)
+  start = (f32[48,48]{1,0:S(5)}, f32[48,48]{1,0}, u32[]) copy-start(p)
+  done = f32[48,48]{1,0:S(5)} copy-done(start)
+  plain = f32[48,48] copy(p)
+  ROOT t = (f32[48,48]{1,0:S(5)}, f32[48,48]) tuple(done, plain)
+}
+)",
+                                       Limits());
+  ASSERT_NE(parsed.module, nullptr);
+  const CostModel model(*parsed.module);
+  const auto bytes = [&](std::string_view name) {
+    return model.Of(FindInstruction(*parsed.module, name)).bytes();
+  };
+  EXPECT_EQ(bytes("plain"), 2 * 48 * 48 * 4);
+  EXPECT_EQ(bytes("start"), bytes("plain"));
+  EXPECT_EQ(bytes("done"), 0);
+}
+
 // By hand: what a slice reads is what it writes (dynamic-slice: and its index), a reduce-window of
 // 2x2 adds three times for each result, a product counts as two operations.
 TEST(CostTest, IsWhatIsFoundByHand) {

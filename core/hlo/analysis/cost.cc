@@ -198,6 +198,12 @@ void BytesPlain(const Context& c, Cost& cost) {
   BytesOperands(c, cost);
   cost.bytes_written = LeafByteCount(c.shape());
 }
+void BytesFirstResult(const Context& c, Cost& cost) {
+  BytesOperands(c, cost);
+  const Shape& result = c.shape();
+  const bool is_tuple = result.IsTuple() && !result.elements().empty();
+  cost.bytes_written = ByteCount(is_tuple ? result.elements().front() : result);
+}
 // The order of an array's dimensions in memory, the fastest first.
 std::vector<int64_t> MinorToMajor(const Shape& shape) {
   return shape.has_layout() ? shape.layout().minor_to_major
