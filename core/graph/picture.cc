@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/graph/level_builder.h"
+#include "core/graph/widening.h"
 
 namespace hloscope::graph {
 namespace {
@@ -12,6 +13,18 @@ namespace {
 constexpr float kPortWidth = 8;
 // A tuple of more parts than this gathers results only: its edges are not worth a way of their own.
 constexpr uint32_t kManyOperands = 12;
+// More boxes than these are never drawn so large that they have text.
+constexpr size_t kMaxWidened = 2000;
+constexpr float kMinScale = 0.375f;  // to which a pane squeezes a picture across
+
+// What the two lines of a box need in a pane, in logical pixels: texts are not drawn smaller.
+float NeededWidth(const NodeText& text) {
+  constexpr float kText = 11, kBesideText = 24;
+  constexpr size_t kMaxSubtitle = 24;
+  const size_t columns =
+      std::max(Columns(text.title), std::min(Columns(text.subtitle), kMaxSubtitle));
+  return (static_cast<float>(columns) + 0.5f) * kText * kCharacterWidth + kBesideText;
+}
 
 }  // namespace
 
@@ -164,6 +177,17 @@ void FoldableGraph::Compose() {
   picture_.width = root.layout.width;
   picture_.height = root.layout.height;
   if (options_.line_height > 0) picture_.node_height = options_.line_height;
+  const float scale = std::max(options_.row_width / std::max(root.layout.width, 1.0f), kMinScale);
+  const auto widened = [&](const Level& level) {
+    std::vector<float> wanted;
+    std::vector<FlatNode> sizes = level.sizes;
+    for (uint32_t c = 0; c < level.children; ++c) {
+      const bool open = IsOpen(level.items[c]);
+      if (open) sizes[c].width = levels_.at(level.items[c].index).width;
+      wanted.push_back(open ? 0 : NeededWidth(TextOf(tree_, level.items[c])) / scale);
+    }
+    return Widened(level.layout, sizes, wanted, options_.node_gap);
+  };
   // Groups whose frames are placed, and the corners of what is inside.
   struct Frame {
     NodeId group;
@@ -174,19 +198,19 @@ void FoldableGraph::Compose() {
   for (size_t k = 0; k < frames.size(); ++k) {
     const Frame frame = frames[k];
     const Level& level = levels_.at(frame.group.index);
+    const bool is_widened = options_.row_width > 0 && level.children <= kMaxWidened;
+    const std::vector<Extent> extents = is_widened ? widened(level) : std::vector<Extent>();
     for (uint32_t c = 0; c < level.children; ++c) {
       const NodeId id = level.items[c];
       const bool open = IsOpen(id);
       const Level* inside = open ? &levels_.at(id.index) : nullptr;
-      const float width = open ? inside->width : level.sizes[c].width;
+      const float own_width = open ? inside->width : level.sizes[c].width;
       const float height = open ? inside->height : level.sizes[c].height;
       const Point center = level.layout.center[c];
-      const Box box{id,
-                    frame.corner.x + center.x - width / 2,
-                    frame.corner.y + center.y - height / 2,
-                    width,
-                    height,
-                    open};
+      const float left = is_widened ? extents[c].left : center.x - own_width / 2;
+      const float width = is_widened ? extents[c].right - left : own_width;
+      const Box box{
+          id, frame.corner.x + left, frame.corner.y + center.y - height / 2, width, height, open};
       picture_.box_of_node[id.index] = static_cast<uint32_t>(picture_.boxes.size());
       picture_.boxes.push_back(box);
       if (open)

@@ -6,6 +6,7 @@
 
 #include "core/graph/overview.h"
 #include "core/graph/picture.h"
+#include "core/graph/widening.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::graph {
@@ -25,6 +26,32 @@ TEST(Layout, RowsOfAPaneHaveAsManyBoxesAsThereIsRoomFor) {
     EXPECT_LE(layout.width, width);
     EXPECT_EQ(std::ranges::count(layout.center, layout.center[0].y, &Point::y), boxes);
   }
+}
+
+// Into the free room of their row: not over the border, a neighbour, or an edge that passes.
+TEST(Layout, BoxesGrowAsTheirTextsNeed) {
+  FlatLayout layout;
+  layout.width = 300;
+  layout.height = 80;
+  layout.center = {{50, 10}, {200, 10}, {120, 60}};
+  layout.points = {{150, 0}, {150, 40}, {90, 60}};
+  layout.first_point = {0};
+  layout.point_count = {3};
+  const std::vector<FlatNode> nodes(3, FlatNode{40, 22});
+  const std::vector<float> wanted = {200, 60, 500};
+  const std::vector<Extent> grown = Widened(layout, nodes, wanted, 8);
+  ASSERT_EQ(grown.size(), 3u);
+  EXPECT_EQ(grown[0].left, 0);
+  EXPECT_EQ(grown[0].right, 142);  // beside the edge
+  EXPECT_EQ(grown[1].left, 170);   // as much as it needs, on both sides
+  EXPECT_EQ(grown[1].right, 230);
+  EXPECT_EQ(grown[2].left, 0);
+  EXPECT_EQ(grown[2].right, 300);
+  // What nobody wants wider stays, and an edge is not covered.
+  const std::vector<Extent> few = Widened(layout, nodes, std::span(wanted).first(0), 8);
+  EXPECT_EQ(few[0].right, 70);
+  const std::vector<float> much = {40, 400, 40};
+  EXPECT_EQ(Widened(layout, nodes, much, 8)[1].left, 158);
 }
 
 // Many readers of one value.

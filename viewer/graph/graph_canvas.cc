@@ -28,7 +28,9 @@ constexpr size_t kMinimapBoxes = 3000;
 void GraphCanvas::Fit(const Picture& picture) {
   if (!fills_width) return FitArea({0, 0, picture.width, picture.height});
   if (picture.width <= 0 || picture.height <= 0) return;
-  zoom = std::clamp((height_ - 2 * kMargin) / picture.height, kMinFit, kMaxFit);
+  // No larger than leaves all of its width in view.
+  const float most = (width_ - 2 * kMargin) / (picture.width * kMinStretch);
+  zoom = std::clamp(std::min((height_ - 2 * kMargin) / picture.height, most), kMinFit, kMaxFit);
   stretch = std::clamp((width_ - 2 * kMargin) / (picture.width * zoom), kMinStretch, kMaxStretch);
   x = picture.width / 2;
   // Of one that is too high the top.

@@ -11,6 +11,7 @@
 #include "core/graph/count_text.h"
 #include "viewer/graph/graph_outline.h"
 #include "viewer/graph/text_in_room.h"
+#include "viewer/model/number_text.h"
 #include "viewer/widgets/heat_ramp.h"
 #include "viewer/widgets/widgets.h"
 
@@ -43,8 +44,11 @@ void LaneList::Fill(const graph::LanePicture& lanes, const CanvasScene& scene,
     for (const graph::Box* box : boxes) {
       Row row{
           .node = box->node, .count = box->count, .in = lane.lane, .style = scene.style(box->node)};
-      if (contents != nullptr)
-        row.amount = contents->Of(*scene.tree, box->node).amount[static_cast<size_t>(lane.lane)];
+      if (contents != nullptr) {
+        const ContentSums& sums = contents->Of(*scene.tree, box->node);
+        row.amount = sums.amount[static_cast<size_t>(lane.lane)];
+        row.holds = sums.kernels[static_cast<size_t>(lane.lane)];
+      }
       most_ = std::max(most_, row.amount);
       rows_.push_back(std::move(row));
     }
@@ -185,8 +189,10 @@ void LaneList::DrawRow(Frame& frame, const Row& row, ImVec2 at, float width,
                      OutlineColor(frame.theme, row.style));
   const float left = at.x + kIndent * scale;
   const float right = DrawValue(frame, row, at, width, scene);
-  std::string name = row.count > 0 ? graph::TextOf(*scene.tree, row.node, row.count).title
-                                   : scene.TextOf(row.node).title;
+  std::string name =
+      row.count > 0 ? graph::TextOf(*scene.tree, row.node, row.count).title : scene.Title(row.node);
+  // A loop is one row for all that it runs in this lane.
+  if (row.count == 0 && row.holds > 1) name += fmt::format(": {} inside", CountText(row.holds));
   if (!row.style.note.empty()) name += fmt::format(": {}", row.style.note);
   const std::string text = FitEnd(frame.font, size, SafeText(name), right - left);
   list.AddText(

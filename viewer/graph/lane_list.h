@@ -35,6 +35,7 @@ class LaneList {
     graph::Lane in = graph::Lane::kKernels;
     BoxStyle style;
     double amount = 0;
+    int64_t holds = 0;  // kernels in this lane
   };
   void Fill(const graph::LanePicture& lanes, const CanvasScene& scene,
             const std::shared_ptr<const Contents>& contents);
