@@ -89,6 +89,28 @@ TEST_F(SourceTest, CostsOfLinesAddUpToTheWhole) {
   EXPECT_NEAR(sum, heat.sum, 1e-9 * heat.sum);
 }
 
+// The sum of a line may be more than the hottest instruction: lines that cost less than the
+// costliest have another colour.
+TEST_F(SourceTest, LinesHaveAScaleOfTheirOwn) {
+  Start({Sample("gpt_train_step"), Sample("gpt_train_step/gpt_train_step.xplane.pb.gz")});
+  for (const HeatMeasure measure : {HeatMeasure::kTime, HeatMeasure::kBytes}) {
+    ChooseHeat(session(), measure);
+    std::shared_ptr<const SourceCosts> costs;
+    ASSERT_TRUE(DrawUntil([&] { return (costs = SourceCostsOf(session())) != nullptr; }));
+    double most = 0;
+    std::set<double> above;  // the hottest instruction
+    for (const SourceCostFile& file : costs->files) {
+      for (const auto& [number, line] : file.lines) {
+        most = std::max(most, line.value);
+        if (line.value > costs->heat->most) above.insert(line.value);
+      }
+    }
+    ASSERT_GT(above.size(), 1u);
+    for (const double value : above) EXPECT_DOUBLE_EQ(costs->PlaceOf(value), value / most);
+    EXPECT_EQ(costs->PlaceOf(most), 1);
+  }
+}
+
 // Nothing selected: the costliest line, not the top of the file and empty columns.
 TEST_F(SourceTest, WithoutSelectionTheCostliestLineIsShown) {
   Start({Sample("gpt_train_step"), Sample("gpt_train_step/gpt_train_step.xplane.pb.gz")});

@@ -37,6 +37,9 @@ class Maker {
       if (heat->values[i] > 0) Count(InstructionId(i), lines.Of(InstructionId(i)), heat->values[i]);
     }
     std::ranges::stable_sort(made_->files, std::greater(), &SourceCostFile::value);
+    for (const SourceCostFile& file : made_->files) {
+      for (const auto& [number, line] : file.lines) made_->most = std::max(made_->most, line.value);
+    }
     return made_;
   }
 
@@ -62,6 +65,11 @@ class Maker {
 };
 
 }  // namespace
+
+double SourceCosts::PlaceOf(double value) const {
+  if (heat->measure == HeatMeasure::kError) return heat->PlaceOf(value);
+  return most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
+}
 
 const SourceCostLine* SourceCosts::Find(const std::string& file, int32_t line) const {
   const auto at = std::ranges::find(files, file, &SourceCostFile::name);

@@ -30,6 +30,11 @@ struct SourceCosts {
   std::shared_ptr<const hlo::Module> first;
   std::vector<SourceCostFile> files;  // most first
   double unknown = 0;                 // of instructions without a line
+  double most = 0;                    // of a line
+  // Where the value of a line is on the ramp, 0 to 1: a sum may be more than the hottest
+  // instruction of the heat, so lines have a scale of their own, from 0 to the costliest. Errors
+  // are no sums.
+  double PlaceOf(double value) const;
   const SourceCostLine* Find(const std::string& file, int32_t line) const;
 };
 

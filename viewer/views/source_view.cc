@@ -155,10 +155,11 @@ class SourceView : public View {
     FittedLabel(text);
   }
 
-  void DrawCost(Frame& frame, double value, ImVec2 at) const {
+  // `place` on the ramp, 0 to 1.
+  void DrawCost(Frame& frame, double value, double place, ImVec2 at) const {
     if (value <= 0) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const uint32_t fill = HeatColor(frame.theme, costs_->heat->PlaceOf(value));
+    const uint32_t fill = HeatColor(frame.theme, place);
     const float right = at.x + (kCostWidth - 4) * frame.scale;
     list.AddRectFilled(at, {right, at.y + (kRowHeight - 1) * frame.scale}, fill, 2 * frame.scale);
     const std::string text = costs_->heat->ToText(value);
@@ -183,7 +184,7 @@ class SourceView : public View {
                       CountedText(std::ssize(cost->written), "instruction"),
                       CountedText(std::ssize(cost->hot), "kernel or value", "kernels or values")));
     ImGui::PopID();
-    DrawCost(frame, cost == nullptr ? 0 : cost->value, at);
+    if (cost != nullptr) DrawCost(frame, cost->value, costs_->PlaceOf(cost->value), at);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const std::string digits = std::to_string(number);
     const float end = at.x + (kCostWidth + kNumberWidth) * scale;
@@ -250,7 +251,7 @@ class SourceView : public View {
     const std::string whole = fmt::format("{}  {}", text.title, text.subtitle);
     Help(SafeText(whole, 400));
     ImGui::PopID();
-    DrawCost(frame, value, at);
+    DrawCost(frame, value, costs_->heat->PlaceOf(value), at);
     const float left = at.x + (value > 0 ? kCostWidth : 4) * frame.scale;
     const float end = at.x + ImGui::GetContentRegionAvail().x;
     ImDrawList& list = *ImGui::GetWindowDrawList();
