@@ -1,9 +1,12 @@
 // The three pictures and their sentence: what is fitted, marked, said and hidden.
+#include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_te_context.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <sstream>
 #include <unordered_set>
@@ -224,6 +227,34 @@ TEST_F(PicturesTest, ALargeProgramIsATableOfContents) {
   Press("4");
   EXPECT_EQ(HighlightedItems("graph").find(" rows"), std::string::npos);
   EXPECT_EQ(State().back(), '0');
+}
+
+// What is one call, as of shard_map, has its scopes inside.
+TEST_F(PicturesTest, AProgramThatIsOneCallOpensWithItsScopes) {
+  const auto chain = [](const std::string& front) {
+    std::string text = "  x0 = f32[8] parameter(0)\n";
+    for (int k = 1; k <= 80; ++k)
+      text += fmt::format("  {}x{} = f32[8] tanh(x{}), metadata={{op_name=\"{}half_{}/tanh\"}}\n",
+                          k == 80 ? "ROOT " : "", k, k - 1, front, k / 41);
+    return text;
+  };
+  const std::string stem = Scratch("whole") + "/module_0001.jit_f.";
+  std::filesystem::create_directories(Scratch("whole"));
+  std::ofstream(stem + "before_optimizations.txt")
+      << "HloModule jit_f\n\nbody {\n"
+      << chain("")
+      << "}\n\nENTRY main {\n  p = f32[8] parameter(0)\n  ROOT c = f32[8] call(p), to_apply=body, "
+         "metadata={op_name=\"jit(f)/shard_map\"}\n}\n";
+  std::ofstream(stem + "sm_9.0_gpu_after_optimizations.txt")
+      << "HloModule jit_f, is_scheduled=true\n\nENTRY main {\n"
+      << chain("jit(f)/shard_map/") << "}\n";
+  Start({Scratch("whole")});
+  Press("Ctrl+2");
+  Settle();
+  ExpectSeen("graph", "80 operations → 80 kernels");
+  ExpectSeen("graph", "shard_map");
+  for (const char* scope : {"half_0", "half_1"}) ExpectSeen("graph", scope);
+  ExpectSeen("graph", "40 kernels");
 }
 
 // Of each scope the figures of its kernels, in either order.

@@ -2,7 +2,9 @@
 #include "viewer/graph/contents.h"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -23,6 +25,21 @@ struct ContentsKey {
   Contents::Measures measures;
   auto operator<=>(const ContentsKey&) const = default;
 };
+
+// By computation: the names of the calls around it, with their `/`.
+std::vector<std::string> NamesInFront(const hlo::Module& module) {
+  constexpr size_t kLongest = 4096;
+  const hlo::CallGraph& calls = hlo::CallGraphOf(module);
+  std::vector<std::string> names(module.computations().size());
+  for (const ComputationId c : calls.callers_first()) {
+    const InstructionId caller = calls.FirstCaller(c);
+    if (!caller.valid() || module[caller].opcode != hlo::Opcode::kCall) continue;
+    const std::string& outer = names[module[caller].computation.index];
+    const std::string_view name = hlo::OpNameOf(module, caller);
+    if (!name.empty() && outer.size() < kLongest) names[c.index] = outer + std::string(name) + "/";
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -98,22 +115,31 @@ void Contents::AssignByName() {
   if (std::ranges::all_of(owner_, [](InstructionId id) { return id.valid(); })) return;
   const hlo::Module& compiled = *kernels_->module;
   std::unordered_map<std::string_view, InstructionId> last;
-  std::unordered_map<uint32_t, InstructionId> last_of_name;
+  // By computation and name: inlining puts the names of calls in front.
+  const std::vector<std::string> in_front = NamesInFront(*program_);
+  std::unordered_map<uint64_t, InstructionId> last_of_name;
   for (uint32_t i = 0; i < program_->instructions().size(); ++i) {
     const InstructionId id(i);
     const auto* metadata =
         program_->Get<hlo::OpMetadata>((*program_)[id], hlo::AttributeKey::kMetadata);
     if (metadata == nullptr || !metadata->op_name.valid() || !graph::IsOperation(*program_, id))
       continue;
-    last_of_name[metadata->op_name.index] = id;
+    const uint32_t c = (*program_)[id].computation.index;
+    const uint64_t front = in_front[c].empty() ? 0 : uint64_t{c} + 1;
+    last_of_name[front << 32 | metadata->op_name.index] = id;
   }
+  std::deque<std::string> inlined;  // names that `last` refers to
   const auto outer = [](std::string_view name) {
     const size_t slash = name.rfind('/');
     return slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
   };
   for (const auto& [name, id] : last_of_name) {
-    for (std::string_view scope = hlo::OpNameOf(*program_, id); !scope.empty();
-         scope = outer(scope)) {
+    std::string_view scope = hlo::OpNameOf(*program_, id);
+    const std::string& front = in_front[(*program_)[id].computation.index];
+    // Some frontends write them out.
+    if (!scope.starts_with(std::string_view(front).substr(0, front.find('/') + 1)))
+      scope = inlined.emplace_back(front + std::string(scope));
+    for (; !scope.empty(); scope = outer(scope)) {
       InstructionId& known = last[scope];
       if (!known.valid() || known.index < id.index) known = id;
     }

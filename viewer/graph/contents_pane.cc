@@ -45,6 +45,21 @@ std::vector<LegendEntry> LegendOf(const Theme& theme, const Contents& contents) 
   return legend;
 }
 
+// "3 kernels, 1 operation on the host": what a row became.
+std::string LaunchesText(const ContentSums& sums) {
+  const auto count = [&](graph::Lane lane) { return sums.kernels[static_cast<size_t>(lane)]; };
+  const int64_t host = count(graph::Lane::kHost), memory = count(graph::Lane::kHostMemory);
+  std::string text = sums.launches() > host + memory ? graph::ToText(sums.kernels) : std::string();
+  const auto add = [&](int64_t number, std::string_view one, std::string_view many) {
+    if (number == 0) return;
+    if (!text.empty()) text += ", ";
+    text += graph::CountedText(number, one, many);
+  };
+  add(host, "operation on the host", "operations on the host");
+  add(memory, "move to or from host memory", "moves to or from host memory");
+  return text.empty() ? "no kernel" : text;
+}
+
 }  // namespace
 
 void ContentsPane::DrawText(Frame& frame, ImVec2 at, float end, Color color,
@@ -117,7 +132,7 @@ void ContentsPane::DrawBecame(Frame& frame, const ContentSums& sums, uint32_t ke
     return;
   }
   const bool has_host = sums.kernels[static_cast<size_t>(graph::Lane::kHost)] > 0;
-  const std::string text = sums.launches() > 0   ? graph::ToText(sums.kernels)
+  const std::string text = sums.launches() > 0   ? LaunchesText(sums)
                            : sums.operations > 0 ? "in kernels of other rows"
                                                  : "no code";
   DrawText(frame, {at.x + 10 * scale, at.y}, end,
@@ -167,7 +182,7 @@ std::string ContentsPane::FiguresOf(const ContentSums& sums) const {
   const auto share = [](double part, double all) {
     return all > 0 ? fmt::format(", {:.1f} %", 100 * part / all) : std::string();
   };
-  std::string out = graph::ToText(sums.kernels);
+  std::string out = LaunchesText(sums);
   const HeatFacts& amounts = contents_->amounts();
   if (amounts.measure != HeatMeasure::kBytes && amounts.measure != HeatMeasure::kFlops &&
       amounts.measure != HeatMeasure::kPeak)
@@ -312,6 +327,7 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
     lists_unassigned_ = false;
     focus_ = {};
     const float fitting = std::max(height / (kRowHeight * frame.scale), 1.0f);
+    OpenWhole();
     OpenLargest(static_cast<size_t>(fitting) - 1, 2);
   }
   const hlo::InstructionId selected = frame.context.navigation.InstructionIn(pane.stage());

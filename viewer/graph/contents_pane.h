@@ -60,6 +60,7 @@ class ContentsPane {
   // --- contents_rows.cc
   void FillRows();
   void FindHits();
+  void OpenWhole();
   void OpenLargest(size_t rows, int depth);
   void Toggle(const Row& row);
   bool CanOpen(const Row& row) const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/graph/labels.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "viewer/graph/contents_pane.h"
 #include "viewer/widgets/widgets.h"
 
@@ -18,6 +19,21 @@ constexpr size_t kMaxHits = 20'000;  // that are marked
 constexpr size_t kMaxOpenedRows = 2000;
 constexpr int kDeepest = 64;
 constexpr const char* kUnassigned = "not traced to an operation";
+
+constexpr int kDeepestWhole = 4;
+
+// By computation: the instructions in it and in all that it calls first.
+std::vector<size_t> InstructionsBelow(const hlo::Module& module) {
+  const hlo::CallGraph& calls = hlo::CallGraphOf(module);
+  std::vector<size_t> below(module.computations().size());
+  for (const hlo::ComputationId c : calls.callees_first()) {
+    const hlo::Computation& computation = module[c];
+    below[c.index] += computation.instruction_count;
+    const hlo::InstructionId caller = calls.FirstCaller(c);
+    if (caller.valid()) below[module[caller].computation.index] += below[c.index];
+  }
+  return below;
+}
 
 }  // namespace
 
@@ -113,6 +129,29 @@ void ContentsPane::FindHits() {
   const auto& all = hits_->instructions;
   for (hlo::InstructionId id : std::span(all).first(std::min(all.size(), kMaxHits)))
     found_.insert(RowOf(id).index);
+}
+
+// A program that is one call or loop (shard_map, a scan over all layers) has its scopes inside.
+void ContentsPane::OpenWhole() {
+  const hlo::Module& module = *data_->module;
+  const hlo::CallGraph& calls = hlo::CallGraphOf(module);
+  const std::vector<size_t> below = InstructionsBelow(module);
+  const auto is_whole = [&](hlo::InstructionId id) {
+    size_t inside = 0;
+    for (const hlo::Call& call : calls.calls(id))
+      inside += calls.FirstCaller(call.callee) == id ? below[call.callee.index] : 0;
+    return 2 * inside > module.instructions().size();
+  };
+  for (;;) {
+    FillRows();
+    const graph::Tree& tree = data_->graph.tree();
+    const auto whole = std::ranges::find_if(rows_, [&](const Row& row) {
+      return row.node.valid() && !IsOpen(row) && row.depth < kDeepestWhole &&
+             tree.IsBody(row.node) && is_whole(tree[row.node].instruction);
+    });
+    if (whole == rows_.end()) return;
+    Toggle(Row(*whole));
+  }
 }
 
 // Opens as much as there is room for: scopes that divide, then those of most operations.
