@@ -208,8 +208,7 @@ int32_t DumpModel::FinalStage(int32_t module) const {
 }
 
 int32_t DumpModel::ModuleFile(int32_t module, int32_t stage) const {
-  const std::vector<int32_t> files = ModuleFiles(*this, module, stage);
-  return files.empty() ? -1 : files.front();
+  return FirstModuleFile(*this, module, stage);
 }
 
 const StageCounts* DumpModel::StageCountsOf(int32_t file) const {

@@ -1,11 +1,16 @@
-// The work of a frame with heat on: that of what is in view, however large the module is. Steps are
-// allocations of the drawing thread, which no clock and no load change.
+// The work of a frame: that of what is in view, however large the module is, also with heat on, and
+// however many files a dump has. Steps are allocations of the drawing thread, which no clock and no
+// load change.
+#include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "core/base/work_count.h"
 #include "tests/viewer/viewer_fixture.h"
+#include "viewer/facts/dump_facts.h"
 #include "viewer/facts/heat.h"
 
 namespace hloscope::viewer {
@@ -59,7 +64,41 @@ class FramesTest : public ViewerTest {
     Stop();
     return most;
   }
+
+  // The middle of the frames that Home draws while the facts of 200 modules are found.
+  uint64_t WorkOfHomeWhileReading(int stages) {
+    const std::string folder = Scratch("stages_" + std::to_string(stages));
+    std::filesystem::create_directories(folder);
+    const std::string text = LayersText(3);
+    for (int m = 0; m < 200; ++m) {
+      const std::string stem = fmt::format("{}/module_{:04}.layers", folder, m);
+      std::ofstream(stem + ".before_optimizations.txt") << text;
+      for (int s = 0; s < stages; ++s)
+        std::ofstream(fmt::format("{}.{:04}.p.after_a{}.before_b{}.txt", stem, s, s, s)) << text;
+      std::ofstream(stem + ".cpu_after_optimizations.txt") << text;
+    }
+    Start({});
+    app().Open({folder});
+    EXPECT_TRUE(DrawUntil([&] { return session().document.dump().ready(); }));
+    std::vector<uint64_t> works;
+    while (DumpFactsOf(session()) == nullptr && works.size() < 1000) {
+      const uint64_t before = WorkCount();
+      app().DrawFrame();
+      works.push_back(WorkCount() - before);
+    }
+    Stop();
+    if (works.empty()) return 0;
+    std::ranges::nth_element(works, works.begin() + std::ssize(works) / 2);
+    return works[works.size() / 2];
+  }
 };
+
+// Also before all of a dump is known.
+TEST_F(FramesTest, HomeTakesNoMoreWorkForADumpOfMoreFiles) {
+  const uint64_t few = WorkOfHomeWhileReading(1), many = WorkOfHomeWhileReading(40);
+  EXPECT_GT(few, 0u);
+  EXPECT_LT(many, 2 * few) << few << " and " << many << " steps";
+}
 
 TEST_F(FramesTest, RowsWithHeatTakeNoMoreWorkForALargeModule) {
   const uint64_t small = WorkOfAFrame(400, false), large = WorkOfAFrame(8000, false);

@@ -1,6 +1,7 @@
 // Tasks of a newcomer, each from the keyboard alone and from the mouse alone, beginning
 // where a dump was just opened. Steps are counted, and the answer must be on the screen at the end.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -69,6 +70,10 @@ class TaskTest : public ReadingTest {
     ReadingTest::ClickOn(view, text);
   }
 
+  void Drop(const std::string& path) {
+    ++steps_;
+    app().surface().Drop({path});
+  }
   void Item(const std::string& item) {
     ++steps_;
     Click(item);
@@ -643,6 +648,81 @@ TEST_F(TaskTest, T30WhatWouldLowerThePeak) {
       [&] { ExpectSeen("what-if", "each number is the estimate of its change alone"); });
 }
 
+TEST_F(TaskTest, T31WhatIsHottest) {
+  Do(
+      "31 where does the measured time go?",
+      {Sample("gpt_train_step"), Sample("gpt_train_step/gpt_train_step.xplane.pb.gz")},
+      [&] { Key("Ctrl+2"); }, [&] { ClickOn("window", "Graph"); },
+      [&] { ExpectSeen("graph", "Hottest: measured time"); });
+}
+
+TEST_F(TaskTest, T32WhatEachLineCosts) {
+  Do(
+      "32 what does each line of my program cost?", {Sample("gpt_train_step")},
+      [&] {
+        Key("Ctrl+2");
+        Key("F6");
+      },
+      [&] {
+        ClickOn("window", "Graph");
+        ClickOn("window", "Source");
+      },
+      [&] {
+        ExpectSeen("source", "make_samples.py:166");
+        ExpectSeen("source", "102 ms");
+      });
+}
+
+TEST_F(TaskTest, T33WhichScopeTakesMost) {
+  Do(
+      "33 which scope moves most bytes?", {Sample("gpt_train_step_h100")},
+      [&] {
+        Key("Ctrl+2");
+        Key("O");
+      },
+      [&] {
+        ClickOn("window", "Graph");
+        ClickOn("graph", "Where it runs: bytes moved");
+      },
+      [&] { ExpectSeen("graph", ", largest first"); });
+}
+
+TEST_F(TaskTest, T34WhatLivesAtThePeakByScope) {
+  Do(
+      "34 which scopes live at the peak?", {Sample("gpt_train_step_h100")},
+      [&] {
+        Key("Ctrl+6");
+        Key("F6");
+      },
+      [&] {
+        ClickOn("window", "Memory");
+        ClickOn("window", "Peak by scope");
+      },
+      [&] { EXPECT_GT(app().dock().Find("peak-scopes")->width, 0); });
+}
+
+// The very folder that was given to jax.profiler.trace.
+TEST_F(TaskTest, T35AProfileFolderBesideTheDump) {
+  const std::string folder = Scratch("trace"), inside = folder + "/plugins/profile/2026_11_28";
+  std::filesystem::create_directories(inside);
+  std::filesystem::copy_file(Sample("gpt_train_step/gpt_train_step.xplane.pb.gz"),
+                             inside + "/host.xplane.pb.gz",
+                             std::filesystem::copy_options::overwrite_existing);
+  Do(
+      "35 what did a run that jax.profiler.trace recorded take?", {Sample("gpt_train_step")},
+      [&] {
+        Key("Ctrl+O");
+        Words(folder);
+        Key("Enter");
+      },
+      [&] { Drop(folder); },
+      [&] {
+        Settle();
+        EXPECT_EQ(session().document.path(), Sample("gpt_train_step"));
+        EXPECT_EQ(session().document.profile_paths().size(), 1u) << Messages();
+      });
+}
+
 // Questions are about the whole dump: none of the host work is in the module in view.
 TEST_F(TaskTest, AnswersNameTheModule) {
   const std::string dump = TwinDump(Scratch("four"));
@@ -666,7 +746,7 @@ TEST_F(TaskTest, MedianIsThreeAtMost) {
     keyboard.push_back(steps.keyboard);
     mouse.push_back(steps.mouse);
   }
-  ASSERT_EQ(keyboard.size(), 30u);
+  ASSERT_EQ(keyboard.size(), 35u);
   std::ranges::sort(keyboard);
   std::ranges::sort(mouse);
   EXPECT_LE(keyboard[keyboard.size() / 2], 3);

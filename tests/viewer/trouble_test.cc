@@ -259,6 +259,26 @@ TEST_F(ViewerTest, EveryKindOfSelectionIsFoundAgain) {
 
 // --- Dropped on the window -----------------------------------------------------------------------
 
+// `open DUMP FOLDER`, as jax.profiler.trace was given it.
+TEST_F(ViewerTest, AProfileFolderIsNoSecondDump) {
+  const std::string folder = Scratch("trace"), inside = folder + "/plugins/profile/2026_11_28";
+  std::filesystem::create_directories(inside);
+  std::filesystem::copy_file(Sample("conv_net/conv_net.xplane.pb.gz"), inside + "/h.xplane.pb.gz",
+                             std::filesystem::copy_options::overwrite_existing);
+  std::ofstream(folder + "/events.out.tfevents.1.host.profile-empty") << "";
+  Start({Sample("conv_net"), folder});
+  EXPECT_EQ(session().document.path(), Sample("conv_net"));
+  EXPECT_EQ(session().document.profile_paths(), std::vector{inside + "/h.xplane.pb.gz"});
+  EXPECT_FALSE(session().second.dump().ready());
+  // A dump that has a profile of its own is one.
+  std::ofstream(folder + "/module_0001.m.before_optimizations.txt")
+      << "HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}\n";
+  Stop();
+  Start({Sample("conv_net"), folder});
+  Settle();
+  EXPECT_TRUE(session().second.dump().ready());
+}
+
 TEST_F(ViewerTest, DroppedPathsAreOpened) {
   Start({});
   app().surface().Drop({Sample("conv_net")});

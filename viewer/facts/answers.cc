@@ -12,6 +12,7 @@
 #include "core/dump/tensorflow_verdict.h"
 #include "core/graph/count_text.h"
 #include "viewer/facts/dump_facts.h"
+#include "viewer/facts/file_facts.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/memory_plan.h"
 #include "viewer/facts/profile_model.h"
@@ -549,10 +550,7 @@ bool IsAboutUnread(const dump::DumpModel& dump, std::string_view warning) {
 }
 
 const Pending<dump::TensorFlowSummary>* TensorFlowOf(Context& context) {
-  const bool any = std::ranges::any_of(
-      context.document.dump()->files(),
-      [](const dump::FileEntry& file) { return file.role == dump::FileRole::kTensorFlowGraph; });
-  if (!any) return nullptr;
+  if (!FileFactsOf(context).roles.contains(dump::FileRole::kTensorFlowGraph)) return nullptr;
   return &context.cache.Get(
       PartKey<dump::TensorFlowSummary>{}, "reading TensorFlow graphs",
       [dump = context.document.dump().value](TaskControl&) { return dump->TensorFlow(); });

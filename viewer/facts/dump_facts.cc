@@ -18,13 +18,30 @@ namespace {
 
 // Of files that hold final stages: as much as is read without being asked for.
 constexpr int64_t kMaxBytes = 400'000'000;
-// Other work waits for at most these.
-constexpr int kMaxAtOnce = 2;
+// Other work waits for at most these: two modules, or as many small ones.
+constexpr int kMaxAtOnce = 2, kMaxSmallAtOnce = 64;
+constexpr int64_t kMaxSmallBytes = 2'000'000;
 
 int64_t CompiledBytes(const dump::DumpModel& dump, int32_t module) {
   const int32_t stage = dump.FinalStage(module);
   const int32_t file = stage < 0 ? -1 : dump.ModuleFile(module, stage);
   return file < 0 ? 0 : dump.files()[static_cast<size_t>(file)].bytes;
+}
+
+// The largest first, and bytes by module.
+struct ModuleSizes {
+  std::vector<int32_t> order;
+  std::vector<int64_t> bytes;
+};
+
+std::shared_ptr<ModuleSizes> SizesOf(const dump::DumpModel& dump) {
+  auto sizes = std::make_shared<ModuleSizes>();
+  sizes->order.resize(dump.modules().size());
+  std::iota(sizes->order.begin(), sizes->order.end(), 0);
+  for (const int32_t m : sizes->order) sizes->bytes.push_back(CompiledBytes(dump, m));
+  std::ranges::stable_sort(sizes->order, std::greater(),
+                           [&](int32_t m) { return sizes->bytes[static_cast<size_t>(m)]; });
+  return sizes;
 }
 
 std::vector<int32_t> AllModules(const dump::DumpModel& dump) {
@@ -56,23 +73,30 @@ const DumpFacts* DumpFactsOf(Context& context) {
     return done->value.get();
   const Pending<dump::DumpModel>& dump = context.document.dump();
   if (!dump.ready()) return nullptr;
-  std::vector<int32_t> order = AllModules(*dump);
-  std::vector<int64_t> bytes;
-  for (int32_t m : order) bytes.push_back(CompiledBytes(*dump, m));
-  std::ranges::stable_sort(order, std::greater(),
-                           [&](int32_t m) { return bytes[static_cast<size_t>(m)]; });
+  // A frame does not look at every file.
+  const Pending<ModuleSizes>& sizes = context.cache.Get(
+      PartKey<ModuleSizes>{.module = -1, .stage = -1}, "sizes of modules",
+      [model = dump.value](TaskControl&) { return Computed<ModuleSizes>(SizesOf(*model)); });
+  if (!sizes.ready()) return nullptr;
+  const std::vector<int32_t>& order = sizes->order;
   auto facts = std::make_shared<DumpFacts>();
   facts->modules.resize(order.size());
   int waiting = 0, failed = 0;
-  int64_t sum = 0;
+  int64_t sum = 0, waiting_bytes = 0;
   for (int32_t m : order) {
-    sum += bytes[static_cast<size_t>(m)];
+    const int64_t bytes = sizes->bytes[static_cast<size_t>(m)];
+    sum += bytes;
     if (sum > kMaxBytes && m != order.front()) {
       ++facts->left_out;
       continue;
     }
     const Pending<ModuleFacts>& one = FactsOf(context, m);
-    if (one.waiting() && ++waiting >= kMaxAtOnce) return nullptr;
+    if (one.waiting()) {
+      ++waiting;
+      waiting_bytes += bytes;
+      if (waiting >= (waiting_bytes > kMaxSmallBytes ? kMaxAtOnce : kMaxSmallAtOnce))
+        return nullptr;
+    }
     facts->modules[static_cast<size_t>(m)] = one.value;
     failed += one.failed() ? 1 : 0;
   }

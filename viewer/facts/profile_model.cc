@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/base/jobs.h"
+#include "viewer/facts/file_facts.h"
 #include "viewer/model/document.h"
 #include "viewer/model/task_cache.h"
 
@@ -148,13 +149,6 @@ void AddRecordedModules(const dump::DumpModel& dump, const Profile& profile,
 
 using ModelResult = Result<std::shared_ptr<const ProfileModel>>;
 
-std::vector<std::string> TracesIn(const dump::DumpModel& dump) {
-  std::vector<std::string> paths;
-  for (size_t f = 0; f < dump.files().size(); ++f)
-    paths.push_back(dump.FullPath(static_cast<int32_t>(f)));
-  return profiler::PreferredTraces(paths);
-}
-
 ModelResult ReadModel(const std::string& path, const std::shared_ptr<const dump::DumpModel>& dump,
                       const Limits& limits, const std::stop_token& stop) {
   Jobs& jobs = SharedJobs(AvailableCpus());
@@ -242,7 +236,7 @@ struct ProfileKey {
 
 std::vector<std::string> ProfilePaths(const Context& context) {
   std::vector<std::string> paths = context.document.profile_paths();
-  if (paths.empty() && context.document.dump().ready()) paths = TracesIn(*context.document.dump());
+  if (paths.empty() && context.document.dump().ready()) paths = FileFactsOf(context).traces;
   if (!context.document.second_profile().empty()) {
     paths.resize(std::min<size_t>(paths.size(), 1));
     paths.push_back(context.document.second_profile());

@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "profiler/profile.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
+#include "viewer/facts/file_facts.h"
 #include "viewer/facts/path_facts.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/frame/command_handlers.h"
@@ -99,8 +101,20 @@ bool Application::StaysOpen(const std::vector<std::string>& paths) {
   return false;
 }
 
-void Application::Open(const std::vector<std::string>& paths) {
-  if (StaysOpen(paths)) return;
+void Application::Open(const std::vector<std::string>& given) {
+  if (StaysOpen(given)) return;
+  // The folder of a profile joins a dump; alone it is opened as one.
+  const bool is_open = session_.document.dump().ready();
+  std::vector<std::string> paths;
+  for (const std::string& path : given) {
+    std::vector<std::string> traces;
+    if ((is_open && !IsOpen(path)) || given.size() > 1)
+      traces = TracesOfFolder(path, session_.document.limits());
+    if (traces.empty()) traces.push_back(path);
+    std::ranges::move(traces, std::back_inserter(paths));
+  }
+  if (is_open && paths != given && std::ranges::all_of(paths, profiler::IsTraceName))
+    return OpenDropped(paths);
   if (session_.document.dump().ready()) Save();
   unsettled_frames_ = 3;
   std::vector<std::string> others = paths;

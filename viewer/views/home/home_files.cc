@@ -11,6 +11,7 @@
 
 #include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
+#include "viewer/facts/file_facts.h"
 #include "viewer/facts/run_notes.h"
 #include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
@@ -85,12 +86,7 @@ void DrawRun(Frame& frame, const dump::DumpModel& dump) {
 
 void DrawFiles(Frame& frame, const dump::DumpModel& dump) {
   Section(frame, "Files", kHomeGap);
-  std::map<dump::FileRole, std::pair<int64_t, int64_t>> roles;
-  for (const dump::FileEntry& file : dump.files()) {
-    auto& [count, bytes] = roles[file.role];
-    ++count;
-    bytes += file.bytes;
-  }
+  const auto& roles = FileFactsOf(frame.context).roles;
   if (roles.empty()) Sentence(frame, "no files");
   if (!roles.empty() && ImGui::BeginTable("##files", 3, ImGuiTableFlags_SizingFixedFit)) {
     ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
@@ -108,6 +104,7 @@ void DrawFiles(Frame& frame, const dump::DumpModel& dump) {
     }
     ImGui::EndTable();
   }
+  if (!roles.contains(dump::FileRole::kUnknown)) return;
   if (const std::string unread = UnreadText(dump); !unread.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
     FittedLabel("not recognised: " + unread);
