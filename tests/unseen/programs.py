@@ -249,5 +249,6 @@ def integrator(draw, size):
 
 
 if __name__ == '__main__':
-    globals()[sys.argv[1]](np.random.default_rng(int(sys.argv[2])), int(sys.argv[3]))
+    import model_programs
+    (globals().get(sys.argv[1]) or getattr(model_programs, sys.argv[1]))(np.random.default_rng(int(sys.argv[2])), int(sys.argv[3]))
     jax.effects_barrier()

@@ -106,7 +106,7 @@ def lane_of(each, compiled=frozenset()):
 
 
 THUNK = re.compile(r'^\s*(?:\d+:)?\s*k(\w+)\b')
-THUNK_LANES = (('collectives', r'AllReduce|AllGather|AllToAll|ReduceScatter|CollectivePermute|CollectiveBroadcast|NvshmemAllReduce|RaggedAllToAll'),
+THUNK_LANES = (('collectives', r'AllReduce|AllGather|AllToAll|ReduceScatter|CollectivePermute|CollectiveBroadcast|NvshmemAllReduce|RaggedAllToAll|CollectiveKernel'),
                ('libraries', r'Gemm|CublasLt|Convolution|CustomCall|Fft|TriangularSolve|Cholesky|Norm|CuDnn|SelectK|Sort'),
                ('host', r'HostExecute|Infeed|Outfeed|Send|Recv|HostSend|HostRecv'), ('copies', r'Copy|DynamicSliceCopy|D2DCopy|Memset|Memzero'),
                ('kernels', r'Kernel|CustomKernel|TritonKernel'))
@@ -122,6 +122,28 @@ def thunks_of(text):
                 counts[lane] += 1
                 break
     return counts
+
+
+def moves_to_host_memory(text):
+    """Copies between the memories of device and host, S(5)."""
+    in_host, moves = {}, 0
+    for line in text.split('\n'):
+        name, made, rest = line.strip().removeprefix('ROOT ').partition(' = ')
+        if not made:
+            continue
+        shape = rest.split(' copy-start(')[0].split(' copy(')[0]
+        in_host[name.lstrip('%')] = 'S(5)' in skip_before(rest)
+        if ' copy-start(' in rest:
+            moves += shape.count('S(5)') == 1
+        elif ' copy(' in rest:
+            operand = NAME.match(rest.split(' copy(')[1])
+            moves += ('S(5)' in shape) != in_host.get(operand[1], False)
+    return moves
+
+
+def skip_before(text):
+    """The shape that stands first."""
+    return text[:len(text) - len(skip_shape(text))] if ' ' in text else text
 
 
 def union(spans):
@@ -168,7 +190,7 @@ def counts_of(folder):
             continue
         first, entry = parse(text_of(os.path.join(folder, name)))
         last, last_entry = parse(text_of(os.path.join(folder, finals[0])))
-        fact = counts[int(found[1])] = collections.Counter({key: 0 for key in ('kernels', 'libraries', 'copies', 'collectives', 'host')})
+        fact = counts[int(found[1])] = collections.Counter({key: 0 for key in ('kernels', 'libraries', 'copies', 'collectives', 'host', 'host_memory')})
         fact['name'] = found[2]
         fact['instructions'] = sum(map(len, last.values()))
         fact['operations'] = sum(map(is_operation, running(first, entry)))
@@ -181,6 +203,12 @@ def counts_of(folder):
                 fact[lane_of(each, compiled)] += 1
         if fact['by_thunks']:
             fact.update(thunks_of(text_of(thunks)))
+            # A kernel of XLA's own behind a custom call.
+            own = sum(target_of(each).startswith('__gpu$TopK') for each in ran)
+            fact['libraries'] -= own
+            fact['kernels'] += own
+        fact['host_memory'] = moves_to_host_memory(text_of(os.path.join(folder, finals[0])))
+        fact['copies'] -= fact['host_memory']
         fact['most_in_a_fusion'] = max([sum(map(is_operation, last[each.called[0]])) for each in ran if each.opcode == 'fusion'], default=0)
         stem = os.path.join(folder, finals[0][:-len('.txt')])
         assignment = text_of(stem + '-buffer-assignment.txt')

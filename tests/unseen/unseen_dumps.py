@@ -21,11 +21,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from raw_counts import counts_of  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).with_name('programs.py')
-COUNTED = ('operations', 'kernels', 'libraries', 'copies', 'collectives', 'host')
-# The functions of programs.py, with the smallest and largest size of each.
+COUNTED = ('operations', 'kernels', 'libraries', 'copies', 'collectives', 'host', 'host_memory')
+# The functions of programs.py and model_programs.py, with the smallest and largest size of each.
 KINDS = dict(scalars=(3, 12), perceptron_step=(2, 60), transformer=(1, 40), transformer_forward=(1, 24), adam_over_scan=(2, 12), convolutions=(1, 9),
              recurrent=(4, 50), newton=(5, 40), branches=(2, 6), spectrum=(1, 4), sorting=(1, 3), embedding=(3, 30), solving=(2, 9), callbacks=(1, 4),
-             randomness=(1, 12), mapped=(1, 5), partitioned=(1, 6), narrow_types=(1, 6), prefix_sums=(1, 4), many_modules=(3, 14), integrator=(3, 30))
+             randomness=(1, 12), mapped=(1, 5), partitioned=(1, 6), narrow_types=(1, 6), prefix_sums=(1, 4), many_modules=(3, 14), integrator=(3, 30), sharded_step=(2, 6), experts=(1, 3),
+             ring_attention=(1, 4), host_state=(2, 5))
 
 
 def make(python, folder, seed, count, hloscope=None):
