@@ -1,8 +1,30 @@
 #include "profiler/operation_targets.h"
 
+#include <algorithm>
+
 #include "profiler/annotation_text.h"
 
 namespace hloscope::profiler {
+namespace {
+
+struct LibraryKernel {
+  std::string_view word, begin;  // in the kernel's name; of the custom call's target
+};
+constexpr LibraryKernel kLibraryKernels[] = {
+#define LIBRARY_KERNEL(word, begin) {word, begin},
+#include "profiler/library_kernels.def"
+#undef LIBRARY_KERNEL
+};
+
+// How the target begins, which no two libraries share; empty: of none of them.
+std::string_view LibraryOf(std::string_view target) {
+  for (const LibraryKernel& row : kLibraryKernels) {
+    if (target.starts_with(row.begin)) return row.begin;
+  }
+  return {};
+}
+
+}  // namespace
 
 std::string KernelNameOf(std::string_view instruction) {
   std::string name(instruction);
@@ -29,20 +51,23 @@ OperationTargets::OperationTargets(const std::vector<AttributedModule>& modules)
       const bool is_said = entry->second.second == AttributionReason::kKernelTable;
       if (!is_new && !is_said) entry->second.first = {};
       if (module[id].opcode == hlo::Opcode::kCustomCall) {
-        library_calls_.push_back(
-            {module.GetString(module[id], hlo::AttributeKey::kCustomCallTarget),
-             {static_cast<uint32_t>(m), id, AttributionReason::kOnlyCandidate}});
+        const std::string_view library =
+            LibraryOf(module.GetString(module[id], hlo::AttributeKey::kCustomCallTarget));
+        if (library.empty()) continue;
+        library_calls_[library].push_back(
+            {static_cast<uint32_t>(m), id, AttributionReason::kOnlyCandidate});
       }
     }
   }
 }
 
-bool OperationTargets::MayLaunch(std::string_view target, std::string_view kernel) {
-#define LIBRARY_KERNEL(word, begin) \
-  if (target.starts_with(begin) && kernel.find(word) != std::string_view::npos) return true;
-#include "profiler/library_kernels.def"
-#undef LIBRARY_KERNEL
-  return false;
+std::vector<std::string_view> OperationTargets::LibrariesOf(std::string_view kernel) {
+  std::vector<std::string_view> libraries;
+  for (const LibraryKernel& row : kLibraryKernels) {
+    if (kernel.find(row.word) == std::string_view::npos) continue;
+    if (std::ranges::find(libraries, row.begin) == libraries.end()) libraries.push_back(row.begin);
+  }
+  return libraries;
 }
 
 Target OperationTargets::InModule(size_t module, std::string_view name,

@@ -22,10 +22,14 @@ class OperationTargets {
   template <typename IsFree>
   Target OnlyLibraryCall(std::string_view kernel, IsFree is_free) const {
     Target only;
-    for (const LibraryCall& call : library_calls_) {
-      if (!MayLaunch(call.target, kernel) || !is_free(call.place)) continue;
-      if (only.valid()) return {};
-      only = call.place;
+    for (const std::string_view library : LibrariesOf(kernel)) {
+      const auto calls = library_calls_.find(library);
+      if (calls == library_calls_.end()) continue;
+      for (const Target& call : calls->second) {
+        if (!is_free(call)) continue;
+        if (only.valid()) return {};
+        only = call;
+      }
     }
     return only;
   }
@@ -36,11 +40,8 @@ class OperationTargets {
     // Names of kernels; an invalid instruction where several would have the same.
     std::unordered_map<std::string, std::pair<hlo::InstructionId, AttributionReason>> kernels;
   };
-  struct LibraryCall {
-    std::string_view target;  // of the custom call
-    Target place;
-  };
-  static bool MayLaunch(std::string_view target, std::string_view kernel);
+  // How the targets begin of custom calls that launch such a kernel, each once.
+  static std::vector<std::string_view> LibrariesOf(std::string_view kernel);
   Target InModule(size_t module, std::string_view name, AttributionReason reason) const;
   template <typename Fits>
   Target InAny(std::string_view name, AttributionReason reason, Fits fits) const;
@@ -48,7 +49,8 @@ class OperationTargets {
 
   const std::vector<AttributedModule>& modules_;
   std::vector<Names> names_;
-  std::vector<LibraryCall> library_calls_;
+  // Custom calls of libraries, by how their targets begin.
+  std::unordered_map<std::string_view, std::vector<Target>> library_calls_;
 };
 
 }  // namespace hloscope::profiler
