@@ -102,10 +102,15 @@ std::string Explain(const Tree& tree, NodeId id, const analysis::Placement* plac
   const hlo::Module& module = tree.module();
   if (node.kind != NodeKind::kInstruction) return ExplainGroup(tree, id);
   const hlo::Instruction& i = module[node.instruction];
+  const hlo::Shape& shape = module.shape(node.instruction);
   std::string out = Short(module.name(node.instruction));
   const std::string detail = DetailOf(module, node.instruction);
   out += fmt::format("\n{}{}{} {}", ToString(i.opcode), detail.empty() ? "" : " ", Short(detail),
-                     Short(ToString(module.shape(node.instruction))));
+                     Short(ToString(shape)));
+  if (shape.IsTuple() && shape.elements().size() > 1) {
+    out += fmt::format("\nvalues: {}, {} in all", Short(ToString(shape, false)),
+                       shape.elements().size());
+  }
   auto operands = module.operands(i);
   if (!operands.empty()) out += "\noperands: " + NamesOf(module, operands);
   auto users = tree.users().users(node.instruction);

@@ -35,7 +35,9 @@ def origin_of(file, path):
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         with tarfile.open(f'{HERE}/kernels.tar.xz') as archive:
-            archive.extractall(scratch, filter='data')
+            # Debian 12 was released with a Python that has no filters.
+            archive.extraction_filter = getattr(tarfile, 'data_filter', None)
+            archive.extractall(scratch)
         files = sorted(glob.glob(f'{scratch}/*/*before_optimizations.txt')) + sorted(glob.glob(f'{scratch}/triton/*.ptx')) + \
             sorted(glob.glob(f'{HERE}/hand/*.ptx'))
         part, parts = map(int, OPTIONS.part.split('/'))

@@ -122,7 +122,9 @@ def unpacked(folder, scratch):
         return folder
     inside = f'{scratch}/{os.path.basename(folder)}.unpacked'
     with tarfile.open(folder) as archive:
-        archive.extractall(inside, filter='data')
+        # Debian 12 was released with a Python that has no filters.
+        archive.extraction_filter = getattr(tarfile, 'data_filter', None)
+        archive.extractall(inside)
     return inside
 
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/hlo/analysis/find_instruction.h"
+#include "core/replay/platform_table.h"
 #include "viewer/facts/kernel_of_selection.h"
 #include "viewer/lab/thread_trace.h"
 #include "viewer/model/document.h"
@@ -191,13 +192,14 @@ class ThreadView : public View {
     reveals_step_ = kFramesToSettle;
   }
 
-  static std::string_view NoPtxText(const Context& context) {
+  static std::string NoPtxText(const Context& context) {
     const auto& modules = context.document.dump()->modules();
     const auto module = static_cast<size_t>(context.navigation.module());
     if (module < modules.size() && modules[module].device == "cpu") {
-      return "this module was compiled for a CPU, and the simulated GPU runs PTX: `hloscope "
-             "compile "
-             "MODULE --with xla-gpu --target h100 --dump DIR` compiles it for a GPU, without one";
+      return fmt::format(
+          "this module was compiled for a CPU, and the simulated GPU runs PTX: `hloscope compile "
+          "MODULE --with {} --target h100 --dump DIR` compiles it for a GPU, without one",
+          replay::PluginPlatform(replay::Devices::kGpu)->name);
     }
     return "no PTX in this dump: XLA_FLAGS=\"--xla_dump_to=FOLDER "
            "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$\" writes it";
