@@ -36,10 +36,12 @@ std::vector<std::string> ModulesInFile(const std::string& path, const Limits& li
 }
 
 // What a folder without a module has that may hold one.
-std::string HintOf(const dump::DumpModel& model) {
+std::string HintOf(const std::string& path, const dump::DumpModel& model) {
   for (const dump::FileEntry& file : model.files()) {
-    if (IsArchiveName(file.path))
+    if (IsArchiveName(file.path) && dump::IsArchive(path))
       return fmt::format("{} in it is an archive itself: unpack it first", file.path);
+    if (IsArchiveName(file.path))
+      return fmt::format("{}/{} is an archive: name it", path, file.path);
     if (dump::IsProgramKind(file.kind))
       return fmt::format("{} is StableHLO, which `hloscope run` and `hloscope convert` translate",
                          file.path);
@@ -67,7 +69,7 @@ ExpandedPaths ExpandDirectories(const std::vector<std::string>& paths, const Lim
     expanded.files.insert(expanded.files.end(), files.begin(), files.end());
     if (!files.empty()) continue;
     expanded.failed.emplace_back(
-        path, InputError(fmt::format("{}: {}", path, none), HintOf(**model)).error());
+        path, InputError(fmt::format("{}: {}", path, none), HintOf(path, **model)).error());
   }
   return expanded;
 }

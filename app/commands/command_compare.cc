@@ -270,10 +270,7 @@ class CompareCommand : public Command {
                     context);
     }
     const auto load = [&](const FileView& file) -> Result<dump::LoadedModule> {
-      HLOSCOPE_ASSIGN_OR_RETURN(
-          const FileView only,
-          dump::OnlyModuleIn(file, dump::FindModuleParts(file.bytes(), dump::Sniff(file.bytes()),
-                                                         context.limits)));
+      HLOSCOPE_ASSIGN_OR_RETURN(const FileView only, dump::OnlyModuleIn(file, context.limits));
       return dump::LoadSoundModule(only, context.limits);
     };
     Result<dump::LoadedModule> a = load(*side_a.file);

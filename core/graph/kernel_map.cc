@@ -80,10 +80,11 @@ std::vector<uint32_t> MapOperations(const hlo::Module& before, const analysis::A
 namespace {
 
 // Not what hands values on, or runs a body: that is in no kernel of its own accord.
-bool IsFolded(const hlo::Module& module, InstructionId id) {
+bool IsFolded(const hlo::Module& module, const hlo::CallGraph& calls, InstructionId id) {
   const Opcode opcode = module[id].opcode;
   if (opcode == Opcode::kConstant || opcode == Opcode::kBitcast) return true;
-  return !hlo::HasTrait(opcode, hlo::kTraitNoCode) && !hlo::HasTrait(opcode, hlo::kTraitRunsBody);
+  const bool runs_body = hlo::HasTrait(opcode, hlo::kTraitRunsBody) && !calls.calls(id).empty();
+  return !hlo::HasTrait(opcode, hlo::kTraitNoCode) && !runs_body;
 }
 
 }  // namespace
@@ -105,7 +106,7 @@ std::vector<uint32_t> WithFoldedOperations(const hlo::Module& before,
       const Opcode opcode = before[id].opcode;
       uint32_t& mine = kernel_of[id.index];
       if (opcode == Opcode::kParameter) mine = kNoKernel;
-      if (mine != kNoKernel || !IsFolded(before, id)) continue;
+      if (mine != kNoKernel || !IsFolded(before, calls, id)) continue;
       mine = around;
       for (InstructionId user : users.users(id)) {
         if (mine != kNoKernel) break;

@@ -130,6 +130,12 @@ class WhatGoesIn(FolderTest):
         write_npz(expected, {'out0': floats(1, 2)})
         err, _ = self.create('HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] negate(x)\n}\n', '--expect', expected, status=2)
         self.assertIn('out0: the array is [2], expected f32[4]', err)
+        folder = self.path('expected')
+        os.makedirs(folder)
+        with zipfile.ZipFile(expected) as archive, open(folder + '/output_0.npy', 'wb') as f:
+            f.write(archive.read('out0.npy'))
+        err, _ = self.create('HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] negate(x)\n}\n', '--expect', folder + '/', status=2)
+        self.assertIn('the array is [2], expected f32[4]', err)
 
     def test_what_is_refused_has_its_inputs(self):
         """A platform that refuses the module does not get to its inputs."""

@@ -25,6 +25,8 @@ def entry(*lines, before=''):
 SUM = 'sum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n'
 ONE = entry('x = f32[4] parameter(0)', 'ROOT r = f32[4] negate(x)')
 TANH = entry('x = f32[4] parameter(0)', 'ROOT r = f32[4] tanh(x)')
+MAPPED = entry('x = f32[4] parameter(0)', 'ROOT r = f32[4] map(x), dimensions={0}, to_apply=applied',
+               before='applied {\n  a = f32[] parameter(0)\n  b = f32[] tanh(a)\n  ROOT c = f32[] negate(b)\n}\n')
 SQUARE = entry('x = f32[4] parameter(0)', 'ROOT r = f32[4] multiply(x, x)')
 DOT = entry('x = f32[4] parameter(0)', 'ROOT r = f32[] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}')
 REDUCED = entry('x = f32[8,512] parameter(0)', 'zero = f32[] constant(0)', 'ROOT r = f32[8] reduce(x, zero), dimensions={1}, to_apply=sum', before=SUM)
@@ -103,6 +105,8 @@ class Planted(FolderTest):
 
     def test_approximation(self):
         self.check('approximation', 'three steps', '', TANH, NUMBERS, bounds=EXACTLY)
+        # A map is off by what it applies.
+        self.check('approximation', 'three steps', '', MAPPED, NUMBERS, bounds=EXACTLY)
 
     def test_random_numbers(self):
         self.check('random_numbers', 'one percent', '', DRAWN)

@@ -24,6 +24,8 @@ std::vector<std::string> TracesOfFolder(const std::string& path, const Limits& l
   for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
     const bool is_event = at->path().filename().string().find("tfevents") != std::string::npos;
     if (at->is_regular_file(error) && !is_event) return {};
+    // A folder of its own may be a dump.
+    if (at->is_directory(error) && at->path().filename() != "plugins") return {};
   }
   return profiler::TracesBelow(path, limits).value_or(std::vector<std::string>());
 }

@@ -77,15 +77,16 @@ std::vector<std::pair<uint32_t, uint32_t>> ProgramOrder::Pairs(
   const std::vector<Placed> after = InOrder(keys_after, places_after_);
   std::vector<std::pair<uint32_t, uint32_t>> pairs;
   for (size_t b = 0, a = 0; b < before.size() && a < after.size();) {
-    const auto of_b = AlikeFrom(before, b), of_a = AlikeFrom(after, a);
-    if (before[b].key == after[a].key) {
-      for (size_t k = 0; of_b.size() == of_a.size() && k < of_b.size(); ++k)
-        pairs.emplace_back(of_b[k].id, of_a[k].id);
+    // The smaller key has no partner.
+    if (before[b].key != after[a].key) {
+      before[b].key < after[a].key ? ++b : ++a;
+      continue;
     }
-    // The smaller key has no partner; equal ones are done.
-    const bool next_b = before[b].key <= after[a].key, next_a = after[a].key <= before[b].key;
-    if (next_b) b += of_b.size();
-    if (next_a) a += of_a.size();
+    const auto of_b = AlikeFrom(before, b), of_a = AlikeFrom(after, a);
+    for (size_t k = 0; of_b.size() == of_a.size() && k < of_b.size(); ++k)
+      pairs.emplace_back(of_b[k].id, of_a[k].id);
+    b += of_b.size();
+    a += of_a.size();
   }
   return pairs;
 }

@@ -146,7 +146,7 @@ class Maker {
       if (pass.pipeline.empty()) pass.pipeline = entry.pipeline;
     }
     if (IsFoldingPass(entry.pass))
-      foldings_.push_back({places_.at(FileName(entry.pass)), before, after});
+      foldings_.push_back({places_.at(FileName(entry.pass)), before, after, had - has});
     if (pass.instructions_before && Growth(pass) >= has - had) return;
     if (!pass.self_us) pass.pipeline = entry.pipeline;
     pass.instructions_before = had;
@@ -168,7 +168,10 @@ class Maker {
     }
   }
 
+  // Of the runs that removed most.
   void NameFolded(const DumpModel& model) {
+    std::ranges::stable_sort(foldings_, std::greater(), &Folding::removed);
+    if (foldings_.size() > kMaxPassesWithLines) foldings_.resize(kMaxPassesWithLines);
     for (const Folding& folding : foldings_) {
       const auto had = model.Module(out_.module, folding.before);
       const auto has = model.Module(out_.module, folding.after);
@@ -186,6 +189,7 @@ class Maker {
   struct Folding {
     size_t pass;  // its position in the passes of out_
     int32_t before, after;
+    int64_t removed;  // instructions
   };
 
   ModuleCompileTime& out_;

@@ -9,6 +9,9 @@
 #include "core/hlo/analysis/users.h"
 
 namespace hloscope::analysis {
+
+using hlo::InstructionId;
+
 namespace {
 
 constexpr size_t kMaxSources = 8;               // lines that grew, of a module
@@ -43,49 +46,58 @@ std::map<std::string, int64_t> WorkByLine(const hlo::Module& m, const hlo::Modul
   return out;
 }
 
-// What `id` stands for in the module before all passes: the operand at its place of the user that
-// is called as its own.
+// What instructions stand for in the module before all passes: the operands at their places of the
+// first user that is called as its own.
 class GivenOperands {
  public:
-  explicit GivenOperands(const hlo::Module& given) : given_(given) {
+  GivenOperands(const hlo::Module& m, const hlo::Module& given)
+      : m_(m), given_(given), replaced_(m.instructions().size()) {
     for (uint32_t k = 0; k < given.instructions().size(); ++k)
-      by_name_.try_emplace(given.name(hlo::InstructionId(k)), k);
+      by_name_.try_emplace(given.name(InstructionId(k)), k);
   }
-  std::string LineOf(const hlo::Module& m, hlo::InstructionId id, hlo::InstructionId user) const {
-    const auto at = by_name_.find(m.name(user));
-    if (at == by_name_.end()) return {};
-    const hlo::InstructionId same(at->second);
-    const auto operands = m.operands(user), were = given_.operands(same);
-    if (m[user].opcode != given_[same].opcode || operands.size() != were.size()) return {};
-    const size_t place = static_cast<size_t>(std::ranges::find(operands, id) - operands.begin());
-    return hlo::ToString(hlo::SourceLineOf(given_, were[place]));
+  // Of its operands. Users come before operands.
+  void Visit(InstructionId user, const hlo::UserIndex& users) {
+    const auto at = by_name_.find(m_.name(user));
+    if (at == by_name_.end()) return;
+    const InstructionId same(at->second);
+    const auto operands = m_.operands(user), were = given_.operands(same);
+    if (m_[user].opcode != given_[same].opcode || operands.size() != were.size()) return;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      InstructionId& replaced = replaced_[operands[k].index];
+      if (!replaced.valid() && users.users(operands[k]).front() == user) replaced = were[k];
+    }
+  }
+  std::string LineOf(InstructionId id) const {
+    const InstructionId was = replaced_[id.index];
+    return was.valid() ? hlo::ToString(hlo::SourceLineOf(given_, was)) : std::string();
   }
 
  private:
-  const hlo::Module& given_;
+  const hlo::Module &m_, &given_;
   std::unordered_map<std::string_view, uint32_t> by_name_;
+  std::vector<InstructionId> replaced_;
 };
 
 }  // namespace
 
 std::vector<std::string> LinesOf(const hlo::Module& m, const hlo::Module& given) {
-  const GivenOperands operands(given);
+  GivenOperands operands(m, given);
   const hlo::CallGraph& calls = hlo::CallGraphOf(m);
   const hlo::UserIndex& users = hlo::UsersOf(m);
   std::vector<std::string> lines(m.instructions().size());
   for (const hlo::ComputationId c : calls.callers_first()) {
     const hlo::InstructionId caller = calls.FirstCaller(c);
     for (uint32_t k = m[c].instruction_count; k-- > 0;) {
-      const hlo::InstructionId id(m[c].first_instruction + k);
+      const InstructionId id(m[c].first_instruction + k);
+      operands.Visit(id, users);
       std::string& line = lines[id.index];
       line = hlo::ToString(hlo::SourceLineOf(m, id));
       const hlo::Opcode opcode = m[id].opcode;
       if (!line.empty() || opcode == hlo::Opcode::kParameter || opcode == hlo::Opcode::kConstant)
         continue;
       if (!users.users(id).empty()) {
-        const hlo::InstructionId user = users.users(id).front();
-        line = operands.LineOf(m, id, user);
-        if (line.empty()) line = lines[user.index];
+        line = operands.LineOf(id);
+        if (line.empty()) line = lines[users.users(id).front().index];
       } else if (caller.valid()) {
         line = lines[caller.index];
       }

@@ -36,7 +36,7 @@ Failure Normalised(Failure failure) {
       if (c >= '0' && c <= '9') continue;
       plain += c;
     }
-    // As bundles up to 0.1.0 have it.
+    // As bundles had it that were written before it was called so.
     if (constexpr std::string_view kOld = "on arrival"; plain.ends_with(kOld)) {
       plain.replace(plain.size() - kOld.size(), kOld.size(), "an input or a constant");
     }

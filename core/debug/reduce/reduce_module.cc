@@ -203,8 +203,10 @@ class Reduction {
 
   // The failure of the module with the values that it ran on.
   Result<Failure> Repeated(const Failure& failure) {
+    bool agrees = true;
     for (int i = 1; i <= kMaxRepeats; ++i) {
       const auto again = TryRun(report_.smallest, stop_);
+      agrees = agrees && !again;
       if (!again || !IsNoOtherFailure(failure, *again)) continue;
       if (i > 1)
         report_.notes.push_back("it does not fail each time: other reductions may be possible");
@@ -216,8 +218,10 @@ class Reduction {
     }
     if (request_.run.reference.name.empty() && !run_.reference.name.empty()) {
       return InputError(
-          fmt::format("the expected results are not those of {}, which agrees with {}: {}",
-                      run_.reference.name, run_.test.name, failure.text),
+          fmt::format("the expected results are not those of {}{}: {}", run_.reference.name,
+                      agrees ? ", which agrees with " + run_.test.name
+                             : ", against which it fails otherwise",
+                      failure.text),
           "name the platform that gives them with --reference_platform");
     }
     return std::unexpected(Error{ErrorClassOf(failure.kind).value_or(ErrorClass::kInput),

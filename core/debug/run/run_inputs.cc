@@ -255,8 +255,13 @@ int64_t BytesOfRunInputs(const RunInputs& inputs, const replay::Placement& place
 
 bool IsOfGivenFiles(const Error& error, const RunSpec& run) {
   const std::string text = error.ToString();
-  const auto names = [&](const std::string& file) {
-    return !file.empty() && text.starts_with(file + ":");
+  const auto names = [&](std::string_view path) {
+    while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+    if (path.empty() || !text.starts_with(path)) return false;
+    const std::string_view rest = std::string_view(text).substr(path.size());
+    // In a folder the file is named.
+    return rest.starts_with(':') ||
+           (rest.starts_with('/') && rest.substr(0, rest.find(':')).ends_with(".npy"));
   };
   return std::ranges::any_of(run.inputs.files, names) ||
          std::ranges::any_of(run.inputs.infeed, names) ||

@@ -16,24 +16,32 @@ bool CallsForOthers(Opcode opcode) {
          opcode == Opcode::kConditional;
 }
 
-bool HasFunctionInside(const Module& module, hlo::InstructionId id) {
-  std::vector<bool> seen(module.computations().size(), false);
-  std::vector<hlo::ComputationId> open;
-  const auto call = [&](const hlo::Instruction& instruction) {
+// `applier`: only what instructions of this opcode call, directly or not, counts.
+bool HasFunctionInside(const Module& module, hlo::InstructionId id,
+                       std::optional<Opcode> applier = {}) {
+  struct Called {
+    hlo::ComputationId computation;
+    bool counts;
+  };
+  std::vector<bool> seen(2 * module.computations().size(), false);
+  std::vector<Called> open;
+  const auto call = [&](const hlo::Instruction& instruction, bool counts) {
+    counts = counts || instruction.opcode == applier;
     for (const hlo::ComputationId callee : module.CalledComputations(instruction)) {
-      if (seen[callee.index]) continue;
-      seen[callee.index] = true;
-      open.push_back(callee);
+      const size_t at = 2 * callee.index + (counts ? 1 : 0);
+      if (seen[at]) continue;
+      seen[at] = true;
+      open.push_back({callee, counts});
     }
   };
-  call(module[id]);
+  call(module[id], !applier);
   while (!open.empty()) {
-    const hlo::ComputationId next = open.back();
+    const Called next = open.back();
     open.pop_back();
-    for (const hlo::Instruction& instruction : module.instructions(module[next])) {
+    for (const hlo::Instruction& instruction : module.instructions(module[next.computation])) {
       const Opcode opcode = instruction.opcode;
-      if (hlo::IsTranscendental(opcode) && opcode != Opcode::kSqrt) return true;
-      call(instruction);
+      if (next.counts && hlo::IsTranscendental(opcode) && opcode != Opcode::kSqrt) return true;
+      call(instruction, next.counts);
     }
   }
   return false;
@@ -45,7 +53,10 @@ bool MayComputeFunction(const Module& module, hlo::InstructionId id,
                         std::optional<Opcode> differs) {
   const Opcode opcode = module[id].opcode;
   if (hlo::IsTranscendental(opcode)) return true;
-  if (differs && !CallsForOthers(*differs)) return hlo::IsTranscendental(*differs);
+  if (differs && !CallsForOthers(*differs)) {
+    if (!hlo::HasFlag(*differs, hlo::kFlagCalls)) return hlo::IsTranscendental(*differs);
+    return HasFunctionInside(module, id, differs);
+  }
   return HasFunctionInside(module, id);
 }
 

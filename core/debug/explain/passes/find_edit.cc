@@ -359,13 +359,15 @@ class Search {
 
   // All values agree, but other ones are the results.
   Result<std::optional<FoundEdit>> AtRoot() {
-    const InstructionId after = after_->entry().root;
-    InstructionId before = before_->entry().root;
+    InstructionId after = after_->entry().root, before = before_->entry().root;
     // One side may have its only result in a tuple.
-    const bool is_wrapped = (*before_)[before].opcode == hlo::Opcode::kTuple &&
-                            (*before_)[before].operand_count == 1 &&
-                            !after_->shape(after).IsTuple();
-    if (is_wrapped) before = before_->operands(before)[0];
+    const auto is_wrapped = [](const Module& module, InstructionId root) {
+      return module[root].opcode == hlo::Opcode::kTuple && module[root].operand_count == 1;
+    };
+    if (is_wrapped(*before_, before) != is_wrapped(*after_, after)) {
+      if (is_wrapped(*before_, before)) before = before_->operands(before)[0];
+      if (is_wrapped(*after_, after)) after = after_->operands(after)[0];
+    }
     if (pairing_.Before(after) == before) return std::nullopt;
     Culprit culprit{before, after, {}};
     const InstructionId partner = pairing_.Before(after);
