@@ -24,6 +24,7 @@ RunReport RunBeside(const std::string& text, RunSpec request = {}) {
   if (request.test.name == "interpreter") request.test.name = "xla-cpu";
   request.reference.name = "interpreter";
   request.inputs.seed = 3;
+  request.budget.seconds = 600;  // XLA compiles slowly beside sanitizers
   return RunModule(parsed.module, request);
 }
 

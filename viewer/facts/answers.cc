@@ -543,10 +543,13 @@ std::string UnreadText(const dump::DumpModel& dump) {
 
 bool IsAboutUnread(const dump::DumpModel& dump, std::string_view warning) {
   if (warning.ends_with(" more files not recognised")) return true;
-  return std::ranges::any_of(dump.files(), [&](const dump::FileEntry& file) {
-    return file.role == dump::FileRole::kUnknown && warning.starts_with(file.path) &&
-           warning.substr(file.path.size()).starts_with(": not recognised, ");
-  });
+  // Each frame asks for each warning: the files are for the few that may be.
+  constexpr std::string_view kUnread = ": not recognised, ";
+  return warning.contains(kUnread) &&
+         std::ranges::any_of(dump.files(), [&](const dump::FileEntry& file) {
+           return file.role == dump::FileRole::kUnknown && warning.starts_with(file.path) &&
+                  warning.substr(file.path.size()).starts_with(kUnread);
+         });
 }
 
 const Pending<dump::TensorFlowSummary>* TensorFlowOf(Context& context) {
