@@ -270,7 +270,11 @@ class CompareCommand : public Command {
                     context);
     }
     const auto load = [&](const FileView& file) -> Result<dump::LoadedModule> {
-      HLOSCOPE_ASSIGN_OR_RETURN(const FileView only, dump::OnlyModuleIn(file, context.limits));
+      // A trace is compared with traces; TRACE:NAME is its module.
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          const FileView only,
+          dump::OnlyModuleIn(file, dump::FindModuleParts(file.bytes(), dump::Sniff(file.bytes()),
+                                                         context.limits)));
       return dump::LoadSoundModule(only, context.limits);
     };
     Result<dump::LoadedModule> a = load(*side_a.file);
