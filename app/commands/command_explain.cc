@@ -82,8 +82,7 @@ class ExplainCommand : public Command {
     if (dump::IsModuleKind(kind))
       error.hint = fmt::format(
           "`hloscope info {0}` and `hloscope open {0}` show it; `hloscope run {0} 2>error.txt` "
-          "keeps "
-          "the error of a run",
+          "keeps the error of a run",
           Quoted(path));
     error.place.file = path;
     return error;

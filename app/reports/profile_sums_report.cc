@@ -53,7 +53,7 @@ std::string NamedElsewhereText(const profiler::Attribution& attribution) {
   return FormatText(
       "note: {} {} instructions (hlo_op){} that no module in the trace or given has "
       "(--module FILE attributes them)\n",
-      Counted(found.events, "event"), found.events == 1 ? "names" : "name", modules);
+      Counted(found.events, "event"), VerbFor(found.events, "names", "name"), modules);
 }
 
 }  // namespace

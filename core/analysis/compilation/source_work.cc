@@ -7,6 +7,7 @@
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/analysis/users.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::analysis {
 
@@ -20,16 +21,7 @@ constexpr int64_t kMaxWork = int64_t{1} << 50;  // of an instruction, so that no
 
 // What an instruction reads and writes; 0 of those that compute nothing.
 int64_t WorkOf(const hlo::Module& m, hlo::InstructionId id) {
-  switch (m[id].opcode) {
-    case hlo::Opcode::kParameter:
-    case hlo::Opcode::kConstant:
-    case hlo::Opcode::kTuple:
-    case hlo::Opcode::kGetTupleElement:
-    case hlo::Opcode::kBitcast:
-      return 0;
-    default:
-      break;
-  }
+  if (hlo::HasTrait(m[id].opcode, hlo::kTraitNoCode)) return 0;
   int64_t bytes = m.shape(id).ByteSize().value_or(0);
   for (const hlo::InstructionId operand : m.operands(id))
     bytes = std::min(kMaxWork, bytes) + std::min(kMaxWork, m.shape(operand).ByteSize().value_or(0));

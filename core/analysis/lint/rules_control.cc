@@ -10,6 +10,7 @@
 #include "core/base/checked.h"
 #include "core/base/counted.h"
 #include "core/hlo/opcode_table.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::analysis {
 namespace {
@@ -174,9 +175,6 @@ template <>
 std::vector<LintPlace> FindPlaces<LintKind::kTinyLoop>(const LintModule& module) {
   const hlo::Module& m = module.m;
   constexpr int64_t kMinTrips = 256, kMaxBytes = 64 << 10;
-  static constexpr hlo::OpcodeSet kNoKernels = {Opcode::kParameter, Opcode::kTuple,
-                                                Opcode::kGetTupleElement, Opcode::kConstant,
-                                                Opcode::kBitcast};
   static constexpr hlo::OpcodeSet kNotTiny = {
       Opcode::kWhile,       Opcode::kCall, Opcode::kConditional, Opcode::kDot,
       Opcode::kConvolution, Opcode::kSort, Opcode::kCustomCall};
@@ -189,7 +187,7 @@ std::vector<LintPlace> FindPlaces<LintKind::kTinyLoop>(const LintModule& module)
     int64_t bytes = 0, kernels = 0;
     bool is_tiny = true;
     module.Each(body, [&](InstructionId inner) {
-      if (kNoKernels.Has(m[inner].opcode)) return;
+      if (hlo::HasTrait(m[inner].opcode, hlo::kTraitNoCode)) return;
       if (kNotTiny.Has(m[inner].opcode)) {
         is_tiny = false;
         return;

@@ -32,30 +32,21 @@ std::vector<llvm::AtomicRMWInst::BinOp> AtomicOperations(const Kernel& kernel,
                                                          const ScatterWindows& windows) {
   using Atomic = llvm::AtomicRMWInst;
   using enum hlo::Opcode;
-  static constexpr hlo::OpcodeTable<Atomic::BinOp> kSigned({{kAdd, Atomic::Add},
-                                                            {kAnd, Atomic::And},
-                                                            {kOr, Atomic::Or},
-                                                            {kXor, Atomic::Xor},
-                                                            {kMaximum, Atomic::Max},
-                                                            {kMinimum, Atomic::Min}},
-                                                           Atomic::BAD_BINOP);
-  static constexpr hlo::OpcodeTable<Atomic::BinOp> kUnsigned({{kAdd, Atomic::Add},
-                                                              {kAnd, Atomic::And},
-                                                              {kOr, Atomic::Or},
-                                                              {kXor, Atomic::Xor},
-                                                              {kMaximum, Atomic::UMax},
-                                                              {kMinimum, Atomic::UMin}},
-                                                             Atomic::BAD_BINOP);
+  static constexpr hlo::OpcodeTable<Atomic::BinOp> kOperations(
+      {{kAdd, Atomic::Add}, {kAnd, Atomic::And}, {kOr, Atomic::Or}, {kXor, Atomic::Xor}},
+      Atomic::BAD_BINOP);
   const hlo::Module& module = kernel.module;
   const auto applied = module.GetComputation(module[kernel.roots[0]], AttributeKey::kToApply);
   std::vector<Atomic::BinOp> operations;
   for (size_t i = 0; i < windows.arity(); ++i) {
     const ElementType type = module.shape(windows.array(i)).element_type();
     if (!hlo::IsInteger(type) || hlo::BitWidth(type) < 32) return {};
-    const std::optional<hlo::Opcode> applies =
-        OnlyOperation(module, applied, i, windows.arity(), type);
-    const Atomic::BinOp operation =
-        applies ? (hlo::IsSigned(type) ? kSigned : kUnsigned)[*applies] : Atomic::BAD_BINOP;
+    const bool is_signed = hlo::IsSigned(type);
+    const hlo::Opcode opcode =
+        OnlyOperation(module, applied, i, windows.arity(), type).value_or(kParameter);
+    Atomic::BinOp operation = kOperations[opcode];
+    if (opcode == kMaximum) operation = is_signed ? Atomic::Max : Atomic::UMax;
+    if (opcode == kMinimum) operation = is_signed ? Atomic::Min : Atomic::UMin;
     if (operation == Atomic::BAD_BINOP) return {};
     operations.push_back(operation);
   }
