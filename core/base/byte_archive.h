@@ -159,7 +159,9 @@ class ByteReader {
   template <typename T>
   void One(std::optional<T>& value) {
     value.reset();
-    if (Get<bool>()) One(value.emplace());
+    // Of a value: clang does not take classes within classes for default constructible before both
+    // are complete.
+    if (Get<bool>()) One(value.emplace(T{}));
   }
   template <typename T, typename U>
   void One(std::pair<T, U>& pair) {
