@@ -6,6 +6,7 @@
 
 #include "app/fail.h"
 #include "app/output.h"
+#include "app/reports/tensorflow_report.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/container.h"
@@ -103,6 +104,18 @@ void PrintWarnings(const Opened& opened) {
 
 bool IsTensorFlowGraph(const FileView& file) {
   return dump::IsTensorFlowKind(dump::Sniff(file.bytes()));
+}
+
+int ReportTensorFlowGraph(const std::string& path, const FileView& file, const Context& context) {
+  const auto opened = Open(path, file, context);
+  if (!opened) return Fail(path, opened.error(), context);
+  const LoneTensorFlowGraph lone = {.path = path,
+                                    .kind = dump::Sniff(file.bytes()),
+                                    .bytes = static_cast<int64_t>(file.bytes().size()),
+                                    .graph = *opened->graph,
+                                    .summary = *opened->summary};
+  context.json ? WriteOut(LoneGraphJson(lone)) : PrintOut(LoneGraphText(lone));
+  return kGood;
 }
 
 int ShowTensorFlowGraph(const std::string& path, const FileView& file, const std::string& second,

@@ -15,6 +15,7 @@
 #include "app/reports/dump_report.h"
 #include "app/reports/export_report.h"
 #include "app/reports/profile_report.h"
+#include "app/tensorflow_graph.h"
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
@@ -263,6 +264,7 @@ class InfoCommand : public Command {
     if (const auto only = dump::OnlyModuleIn(*file, inside); only) file = only;
     if (!dump::IsModuleKind(dump::Sniff(file->bytes())) && profiler::IsTrace(file->bytes()))
       return Trace(*file, context);
+    if (IsTensorFlowGraph(*file)) return ReportTensorFlowGraph(path, *file, context);
     if (ShowOtherKind(*file, context)) return kGood;
     const dump::FileKind kind = dump::Sniff(file->bytes());
     if (kind == dump::FileKind::kJaxExport) return Export(*file, context);

@@ -176,6 +176,7 @@ class JsonKeys(FolderTest):
         self.case('info BUNDLE', 'info', os.path.join(SAMPLES, 'faults', 'bits.hlob'), status=0)
         self.case('info TRACE', 'info', TRACE, status=0)
         self.case('info LOG', 'info', os.path.join(TESTS, 'debug', 'recompile', 'jax', 'stderr.log'), status=0)
+        self.case('info GRAPH', 'info', *sorted(glob.glob(os.path.join(TESTS, 'dump', 'tensorflow', '*', 'mark_for_compilation*.pbtxt')))[:3], status=0)
         self.case('info: a folder of TensorFlow', 'info', os.path.join(TESTS, 'dump'), status=0)
         self.case('info: an absent file', 'info', self.path('absent'), status=2)
         mlir = self.path('m.mlir', 'module @m {\n}\n')

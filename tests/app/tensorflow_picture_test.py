@@ -86,6 +86,25 @@ class Pictures(FolderTest):
                 status, text, _ = show(path)
                 self.assertEqual((status, len(re.findall(r'(?m)^\S+ \(\w+\)', text))), (0, len(nodes)))
 
+    def test_info_of_a_graph(self):
+        """What `info` counts in a graph opened alone is what `show` lists; nothing is said of auto-clustering before marking."""
+        for path in GRAPHS:
+            with self.subTest(path):
+                nodes = json.loads(show('--format', 'json', path)[1])['nodes']
+                done = subprocess.run([HLOSCOPE, 'info', '--json', path], capture_output=True, text=True, timeout=120)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                told = json.loads(done.stdout)
+                clustered = [one for one in nodes if one['cluster']]
+                self.assertEqual((told['nodes'], told['nodes_in_clusters']), (len(nodes), len(clustered)))
+                self.assertEqual(sum(told['operations'].values()), len(nodes))
+                self.assertEqual({one['name'] for one in told['clusters']}, {one['cluster'] for one in clustered})
+                self.assertLessEqual({one['node'] for one in told['unclustered']}, {one['node'] for one in nodes})
+                text = subprocess.run([HLOSCOPE, 'info', path], capture_output=True, text=True, timeout=120).stdout
+                self.assertIn(f'{len(nodes)} node', text)
+                self.assertNotIn('auto-clustering did not look', text)
+                for one in told['unclustered']:
+                    self.assertIn(one['reason'], text)
+
     def test_borders_and_lanes(self):
         cpu, gpu = ('/job:localhost/replica:0/task:0/device:' + one for one in ('CPU:0', 'GPU:0'))
         graph = self.write('mark_for_compilation_1.pbtxt', node('x', '_Arg', gpu, shape=[256, 4]) + node('net/mul', 'Mul', gpu, ['x', 'x'], 'cluster_0', [256, 4])
