@@ -97,6 +97,7 @@ class Decisions(FolderTest):
             ('the last is absent', STEPS[:9] + STEPS[10:], (10, None), ('fusion.1', None), 'B decides nothing'),
             ('one more at the end', STEPS + [fuse('c', 'd', 'fusion.4')], (None, 12), (None, 'c'),
              'A estimates that c is slower fused: 9.000 us fused, 4.000 us apart'),
+            ('a fusion is absent, and a refusal comes after it', STEPS[:6] + STEPS[7:], (7, 7), ('fusion', 'r'), 'A decides about it at step 8: r not fused'),
             ('another estimate before', changed(2, estimate('e', 'f', 2.5, 6))[:4] + [fuse('a', 'b', 'fusion')] + STEPS[5:], (5, 5), ('e', 'a'),
              'the estimate for e differs: 2.000 us fused, 6.000 us apart in A, 2.500 us fused, 6.000 us apart in B'),
         ]
@@ -110,6 +111,23 @@ class Decisions(FolderTest):
                 self.assertTrue(not reason or any(reason in one for one in found['because']), found['because'])
                 back = self.compare(self.path('b'), a)
                 self.assertEqual((back['first']['a'], back['first']['b']), (found['first']['b'], found['first']['a']))
+
+    def test_the_first_decision_about_a_producer(self):
+        """Not one that follows: of a producer with several users, and of two that are refused in each other's place."""
+        into_two = [fuse('e', 'f', 'fusion'), fuse('e', 'r', 'fusion.1')]
+        again = [refuse('e', 'no'), *into_two]
+        for of_a, of_b, producers in ((into_two, [refuse('e', 'no'), into_two[1]], ('e', 'e')),
+                                      ([refuse('a', 'x'), *into_two, fuse('b', 'c', 'fusion.2')], [refuse('b', 'x'), *into_two, fuse('a', 'b', 'fusion.2')], ('a', 'b'))):
+            a, b = self.dump('a', of_a), self.dump('b', of_b)
+            for one, other, expected in ((a, b, producers), (b, a, producers[::-1])):
+                first = self.compare(one, other)['first']
+                self.assertEqual([(first[side]['instruction'], first[side]['step']) for side in 'ab'], [(name, 1) for name in expected])
+        # One that both refuse before, and that is refused once more where the other fuses it.
+        a, b = self.dump('a', again), self.dump('b', [again[0], refuse('e', 'no'), refuse('h', 'no'), again[2]])
+        for one, other in ((a, b), (b, a)):
+            first = self.compare(one, other)['first']
+            self.assertEqual([(first[side]['instruction'], first[side]['step']) for side in 'ab'], [('e', 2), ('e', 2)])
+        self.compare(a, self.dump('b', [again[0], *again]), 0)
 
     def test_what_the_decisions_rest_on(self):
         a = self.dump('a')

@@ -130,6 +130,35 @@ class Why(FolderTest):
         self.assertEqual((found['reason'], found['certain']), ('too many operands', False))
         self.assertTrue(any('2 users' in note for note in found['notes']), found['notes'])
 
+    def test_which_estimate_counts(self):
+        """The first since something was fused into the producer is of all its users; one after it of those that changed."""
+        def estimate(fused, apart):
+            return step('update_priority', 'd', consumer_names=['k'], us_fused=fused, us_unfused=apart)
+        moved = fuse('r', 'd', 'd')
+        for steps, reason, certain in (([estimate(1, 3), moved, estimate(9, 4.5)], 'XLA estimates that it is slower fused: 9.000 us fused, 4.500 us apart', True),
+                                       ([estimate(9, 4.5), moved, estimate(1, 3)], 'XLA estimated a gain (1.000 us fused, 3.000 us apart), and no later', False),
+                                       ([estimate(1, 3), estimate(2, 1.5)],
+                                        'slower fused with what its users have become since: 2.000 us fused, 1.500 us apart (at first 1.000 us fused, 3.000 us apart)', False),
+                                       ([estimate(1, 3), moved], 'XLA estimated a gain (1.000 us fused', False)):
+            found = self.why(self.dump(steps), '--not-fused', 'd', 'k')
+            self.assertIn(reason, found['reason'])
+            self.assertEqual(found['certain'], certain, steps)
+        # Of a fusion: what was estimated before it.
+        found = self.why(self.dump([step('update_priority', 'a', consumer_names=['b'], us_fused=1, us_unfused=3),
+                                    step('update_priority', 'a', consumer_names=['b'], us_fused=2, us_unfused=2.5), fuse('a', 'b', 'fusion'),
+                                    step('update_priority', 'a', consumer_names=['b'], us_fused=7, us_unfused=8)]), 'fusion')
+        self.assertIn('step 3: a into b, called fusion from then on; estimated at first: 1.000 us fused, 3.000 us apart', found['because'][0]['text'])
+
+    def test_names_of_the_compiled_module(self):
+        """A fusion of one instruction, which has no record, by the name that it got later."""
+        after = AFTER.replace('ENTRY e', 'fused.2 {\n  y = f32[64]{0} parameter(0)\n  ROOT d.1 = f32[64]{0} sine(y)\n}\n\nENTRY e')
+        after = after.replace('d = f32[64]{0} sine(fusion.2)', 'fusion.9 = f32[64]{0} fusion(fusion.2), kind=kLoop, calls=fused.2').replace('cosine(d)', 'cosine(fusion.9)').replace('fusion.2, d, k', 'fusion.2, fusion.9, k').replace(', d, k)', ', fusion.9, k)')
+        dump = self.dump(after=after)
+        self.path('dump/module_0001.m.sm_9.0_gpu_after_optimizations.txt', after.replace('fusion.9', 'loop_sine_fusion').replace('fusion.1 ', 'loop_tanh_fusion ').replace('fusion.1,', 'loop_tanh_fusion,'))
+        found = self.why(dump, '--not-fused', 'loop_sine_fusion', 'k')
+        self.assertEqual((found['status'], found['step'], found['replay_agrees']), ('not_fused', 7, True))
+        self.assertEqual(self.why(dump, 'loop_tanh_fusion')['because'], self.why(dump, 'fusion.1')['because'])
+
     def test_the_replay_notices_what_the_steps_do_not_explain(self):
         for steps, after in ((STEPS[:4], AFTER), (STEPS + [fuse('d', 'k', 'fusion.3')], AFTER), (STEPS, AFTER.replace('exponential(', 'sqrt('))):
             found = self.why(self.dump(steps, after), 'fusion.1')

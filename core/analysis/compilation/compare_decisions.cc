@@ -66,10 +66,17 @@ Translation Translate(const DecisionList& a, const DecisionList& b) {
   return out;
 }
 
-// A fusion and the refusals before it; the last of a list has no fusion.
+// A fusion and the refusals before it; the last of a list has no fusion. Where two rounds have
+// other fusions, a refusal that only one of them has may be of a later round of the other: then
+// that one's fusion is the first decision that differs.
 struct Round {
-  std::map<std::pair<std::string, std::string>, const Decision*> refusals;
+  struct Refusal {
+    const Decision* last = nullptr;
+    int64_t count = 0;  // of the same, which may be repeated
+  };
+  std::map<std::pair<std::string, std::string>, Refusal> refusals;
   const Decision* fusion = nullptr;
+  int64_t begin = 0;  // the first step that may be of it
 };
 
 std::vector<Round> RoundsOf(const DecisionList& list) {
@@ -77,9 +84,11 @@ std::vector<Round> RoundsOf(const DecisionList& list) {
   for (const Decision& one : list.decisions) {
     if (one.is_fused()) {
       out.back().fusion = &one;
-      out.emplace_back();
+      out.emplace_back().begin = one.step + 1;
     } else {
-      out.back().refusals[{one.producer, one.consumer}] = &one;
+      Round::Refusal& refusal = out.back().refusals[{one.producer, one.consumer}];
+      refusal.last = &one;
+      ++refusal.count;
     }
   }
   return out;
@@ -126,22 +135,52 @@ class Comparer {
   void Follow() {
     const std::vector<Round> of_a = RoundsOf(a_), of_b = RoundsOf(b_);
     for (size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k) {
-      if (RefusalsDiffer(of_a[k], of_b[k])) return;
       const Decision *x = of_a[k].fusion, *y = of_b[k].fusion;
-      if (x == nullptr && y == nullptr) return;
+      const bool are_last = x == nullptr && y == nullptr;
       const bool same = x != nullptr && y != nullptr && names_(x->producer) == y->producer &&
                         names_(x->consumer) == y->consumer;
-      if (!same) return Differ(x, y);
+      const auto [only_a, only_b] = Unmatched(of_a[k], of_b[k]);
+      from_a_ = of_a[k].begin;
+      from_b_ = of_b[k].begin;
+      const Decision* const first_of_a = only_a != nullptr ? only_a : x;
+      out_.same += std::ranges::count_if(of_a[k].refusals, [&](const auto& refusal) {
+        return first_of_a == nullptr || refusal.second.last->step < first_of_a->step;
+      });
+      if (!same && !are_last) return Differ(first_of_a, only_b != nullptr ? only_b : y);
+      if (only_a != nullptr || only_b != nullptr) {
+        // Where one side alone has a refusal: what the other decides about that producer.
+        return Differ(only_a != nullptr ? only_a : About(a_, NameInA(only_b->producer), from_a_, x),
+                      only_b != nullptr ? only_b : About(b_, names_(only_a->producer), from_b_, y));
+      }
+      if (are_last) return;
       names_.names.insert_or_assign(x->fusion, y->fusion);
       ++out_.same;
     }
   }
 
-  // Refusals of one round: the first by its step that the other side has not.
-  bool RefusalsDiffer(const Round& x, const Round& y) {
+  // Where the other side fuses a producer: its refusal on this side, if it has one more there.
+  const Decision* RefusedAgain(const Round& round, const Round& other, const Decision* fused,
+                               bool is_b) const {
+    if (fused == nullptr || !fused->is_fused()) return nullptr;
+    const auto at =
+        round.refusals.find({is_b ? names_(fused->producer) : NameInA(fused->producer), ""});
+    if (at == round.refusals.end()) return nullptr;
+    const auto theirs = other.refusals.find({fused->producer, ""});
+    const int64_t count = theirs == other.refusals.end() ? 0 : theirs->second.count;
+    return at->second.count > count ? at->second.last : nullptr;
+  }
+
+  static const Decision* Earlier(const Decision* a, const Decision* b) {
+    if (a == nullptr || b == nullptr) return a != nullptr ? a : b;
+    return a->step < b->step ? a : b;
+  }
+
+  // Of each side's refusals of one round the first by its step that the other side has not.
+  std::pair<const Decision*, const Decision*> Unmatched(const Round& x, const Round& y) {
     const Decision *only_a = nullptr, *only_b = nullptr;
     std::set<std::pair<std::string, std::string>> met;
-    for (const auto& [key, refusal] : x.refusals) {
+    for (const auto& [key, refusals] : x.refusals) {
+      const Decision* const refusal = refusals.last;
       const std::pair other(names_(key.first), names_(key.second));
       const auto at = y.refusals.find(other);
       if (at == y.refusals.end()) {
@@ -149,26 +188,18 @@ class Comparer {
         continue;
       }
       met.insert(other);
-      if (refusal->reason != at->second->reason && !SameReason(*refusal, *at->second)) {
+      const Decision* const theirs = at->second.last;
+      if (refusal->reason != theirs->reason && !SameReason(*refusal, *theirs)) {
         if (other_reasons_++ == 0)
-          first_other_reason_ = fmt::format("{}; {}", TextOf(refusal), TextOf(at->second));
+          first_other_reason_ = fmt::format("{}; {}", TextOf(refusal), TextOf(theirs));
       }
     }
-    for (const auto& [key, refusal] : y.refusals) {
+    for (const auto& [key, refusals] : y.refusals) {
+      const Decision* const refusal = refusals.last;
       if (met.contains(key)) continue;
       if (only_b == nullptr || refusal->step < only_b->step) only_b = refusal;
     }
-    if (only_a == nullptr && only_b == nullptr) {
-      out_.same += std::ssize(x.refusals);
-      return false;
-    }
-    // The decision of the other side about that producer, or its next.
-    if (only_a != nullptr) {
-      Differ(only_a, About(b_, names_(only_a->producer), y.fusion));
-    } else {
-      Differ(About(a_, NameInA(only_b->producer), x.fusion), only_b);
-    }
-    return true;
+    return {only_a, only_b};
   }
 
   // Reasons name instructions.
@@ -194,12 +225,15 @@ class Comparer {
     return names_.complete ? std::string() : name;
   }
 
-  // The last decision with that producer, else `next`.
-  static const Decision* About(const DecisionList& list, const std::string& producer,
+  // The first decision with that producer from the step `from` on, else the last before it, else
+  // `next`.
+  static const Decision* About(const DecisionList& list, const std::string& producer, int64_t from,
                                const Decision* next) {
     const Decision* found = nullptr;
     for (const Decision& one : list.decisions) {
-      if (one.producer == producer) found = &one;
+      if (one.producer != producer) continue;
+      found = &one;
+      if (one.step >= from) break;
     }
     return found != nullptr ? found : next;
   }
@@ -274,7 +308,7 @@ class Comparer {
       return;
     }
     if (shown && shown->producer == producer) return;
-    const Decision* found = About(list, producer, nullptr);
+    const Decision* found = About(list, producer, other == 'A' ? from_a_ : from_b_, nullptr);
     if (found != nullptr) {
       out_.because.push_back(fmt::format("{} decides about it at {}", other, TextOf(found)));
       return;
@@ -298,6 +332,7 @@ class Comparer {
   const DecisionList &a_, &b_;
   Translation names_;
   DecisionComparison out_;
+  int64_t from_a_ = 0, from_b_ = 0;  // steps with which the round of the first difference begins
   int64_t other_reasons_ = 0;
   std::string first_other_reason_;
 };

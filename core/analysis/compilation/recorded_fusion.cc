@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/counted.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/analysis/source_line.h"
@@ -27,11 +29,16 @@ std::string RecordedFusion::SourceOf(const std::string& name) const {
   return {};
 }
 
-const FusionStep* RecordedFusion::Priority(std::string_view producer) const {
-  for (const FusionStep& step : read.steps) {
-    if (step.kind == FusionStep::Kind::kPriority && step.producer == producer) return &step;
+RecordedFusion::Estimates RecordedFusion::EstimatesOf(std::string_view producer,
+                                                      size_t position) const {
+  Estimates out;
+  for (size_t k = 0; k < std::min(position, read.steps.size()); ++k) {
+    const FusionStep& step = read.steps[k];
+    if (step.kind == FusionStep::Kind::kFusion && step.fusion == producer) out = {};
+    if (step.kind != FusionStep::Kind::kPriority || step.producer != producer) continue;
+    (out.whole == nullptr ? out.whole : out.latest) = &step;
   }
-  return nullptr;
+  return out;
 }
 
 Result<std::optional<RecordedFusion>> ReadRecordedFusion(const DumpModel& model, int32_t module) {
@@ -65,7 +72,10 @@ Result<std::optional<RecordedFusion>> ReadRecordedFusion(const DumpModel& model,
   }
   for (int32_t s = out.stage_after - 1; s >= 0 && out.with_sources == nullptr; --s) {
     if (model.ModuleFile(module, s) < 0) continue;
-    if (const auto read = model.Module(module, s)) out.with_sources = *read;
+    const auto read = model.Module(module, s);
+    if (!read) continue;
+    out.with_sources = *read;
+    out.stage_before = s;
   }
   return std::optional(std::move(out));
 }

@@ -38,10 +38,9 @@ std::unexpected<Error> NoInstruction(const RecordedFusion& process, const std::s
                                            : closest.Hint());
 }
 
-// What an instruction of the compiled module was called after the pass; the name itself where it is
+// What an instruction of the compiled module was called at a stage; the name itself where it is
 // none of it.
-std::string NameAfterPass(const ModelPtr& model, int32_t module, int32_t stage,
-                          const std::string& name) {
+std::string NameAt(const ModelPtr& model, int32_t module, int32_t stage, const std::string& name) {
   const int32_t last = model->FinalStage(module);
   const auto compiled =
       last < 0 ? Result<std::shared_ptr<const hlo::Module>>(nullptr) : model->Module(module, last);
@@ -53,13 +52,24 @@ std::string NameAfterPass(const ModelPtr& model, int32_t module, int32_t stage,
   options.least_confidence = kMinSure;
   const auto chain = provenance.lineage().Ancestors(last, id, options);
   if (!chain) return name;
-  const auto after = model->Module(module, stage);
+  const auto at_stage = model->Module(module, stage);
   for (const LineageStep& step : chain->steps) {
     // A renamed fusion may be linked to the root that is in it.
-    if (step.stage == stage && after)
-      return std::string((*after)->name(KernelInstructions(**after)[step.instruction.index]));
+    if (step.stage == stage && at_stage)
+      return std::string((*at_stage)->name(KernelInstructions(**at_stage)[step.instruction.index]));
   }
   return name;
+}
+
+// By a name of the compiled module. One instruction and its constants are fused without a record:
+// the instruction has its name from before the pass then.
+const Node* CompiledNode(const ModelPtr& model, int32_t module, const RecordedFusion& process,
+                         const std::string& name) {
+  for (const int32_t stage : {process.stage_after, process.stage_before}) {
+    const Node* node = process.replay->Find(NameAt(model, module, stage, name));
+    if (node != nullptr) return node;
+  }
+  return nullptr;
 }
 
 // The nodes that an instruction is in at the end, or the fusion of that name.
@@ -68,8 +78,7 @@ std::vector<const Node*> NodesOf(const ModelPtr& model, int32_t module,
   std::vector<const Node*> out = process.replay->With(name);
   if (!out.empty()) return out;
   const Node* node = process.replay->Find(name);
-  if (node == nullptr)
-    node = process.replay->Find(NameAfterPass(model, module, process.stage_after, name));
+  if (node == nullptr) node = CompiledNode(model, module, process, name);
   if (node != nullptr) out.push_back(node);
   return out;
 }
@@ -81,9 +90,37 @@ void AddSteps(const RecordedFusion& process, const Node& node, FusionAnswer& ans
     reason.step = static_cast<int64_t>(position) + 1;
     reason.text = fmt::format("step {}: {} into {}", reason.step, step.producer, step.consumer);
     if (step.fusion != step.consumer) reason.text += ", called " + step.fusion + " from then on";
-    if (const FusionStep* priority = process.Priority(step.producer))
-      reason.text += "; " + EstimateText(priority->us_fused, priority->us_unfused);
+    const auto [whole, latest] = process.EstimatesOf(step.producer, position);
+    if (whole != nullptr)
+      reason.text += fmt::format("; {}{}", latest != nullptr ? "estimated at first: " : "",
+                                 EstimateText(whole->us_fused, whole->us_unfused));
     answer.because.push_back(std::move(reason));
+  }
+}
+
+// Of a producer whose last record is an estimate.
+void ExplainEstimates(const RecordedFusion& process, const Node& node, const FusionStep& last,
+                      FusionAnswer& answer) {
+  const auto is_slower = [](const FusionStep* step) {
+    return step != nullptr && step->us_fused > step->us_unfused;
+  };
+  auto [whole, latest] = process.EstimatesOf(last.producer);
+  if (whole == nullptr) whole = &last;  // something was fused into it since
+  answer.estimate = {whole->us_fused, whole->us_unfused, whole->consumers};
+  const std::string text = EstimateText(whole->us_fused, whole->us_unfused);
+  if (is_slower(whole)) {
+    answer.reason = "XLA estimates that it is slower fused: " + text;
+    answer.is_certain = true;
+  } else if (is_slower(latest)) {
+    answer.reason = fmt::format(
+        "XLA estimates that it is slower fused with what its {} become since: {} (at first {})",
+        node.users.size() == 1 ? "user has" : "users have",
+        EstimateText(latest->us_fused, latest->us_unfused), text);
+    answer.is_certain = node.users.size() == 1;
+  } else {
+    answer.reason = fmt::format(
+        "XLA estimated a gain ({}), and no later record says why it was not done", text);
+    answer.is_certain = false;
   }
 }
 
@@ -112,15 +149,7 @@ void ExplainRefusal(const RecordedFusion& process, const Node& node, const std::
           "refuses, which need not be {}",
           name, Counted(node.users.size(), "user"), consumer));
   } else {
-    const FusionStep* first = process.Priority(last->producer);
-    answer.estimate = {first->us_fused, first->us_unfused, first->consumers};
-    const bool slower = first->us_fused > first->us_unfused;
-    answer.reason = slower ? "XLA estimates that it is slower fused: " +
-                                 EstimateText(first->us_fused, first->us_unfused)
-                           : "XLA estimated a gain (" +
-                                 EstimateText(first->us_fused, first->us_unfused) +
-                                 "), and no later record says why it was not done";
-    answer.is_certain = slower;
+    ExplainEstimates(process, node, *last, answer);
   }
   FusionReason reason{last->producer, consumer, process.SourceOf(last->producer), {}, answer.step};
   reason.text = fmt::format("step {}: {}", answer.step, answer.reason);
@@ -298,7 +327,7 @@ Result<FusionAnswer> WhyFusion(const ModelPtr& model, int32_t module, const std:
     answer.replay_agrees = process->agrees;
     node = process->replay->Find(fusion);
     if (node == nullptr || node->steps.empty())
-      node = process->replay->Find(NameAfterPass(model, module, process->stage_after, fusion));
+      node = CompiledNode(model, module, *process, fusion);
   }
   if (node != nullptr && !node->steps.empty()) {
     answer.made_by = kPriorityFusion;
