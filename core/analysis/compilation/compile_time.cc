@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <map>
 
+#include "core/analysis/compilation/missing_times.h"
 #include "core/analysis/compilation/source_work.h"
 #include "core/base/counted.h"
+#include "core/hlo/analysis/find_instruction.h"
+#include "core/hlo/analysis/source_line.h"
 
 namespace hloscope::analysis {
 namespace {
@@ -17,10 +20,6 @@ using dump::FileRole;
 
 constexpr int64_t kMinFoldedBytes = 1 << 16;
 constexpr size_t kMaxPassesWithLines = 5;  // passes whose source lines are looked for
-
-constexpr std::string_view kLogVariables =
-    "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_VMODULE=hlo_pass_pipeline=1,cpu_compiler=1,gpu_compiler=1,"
-    "ir_compiler=2,fusion_compiler=2";
 
 // Names of passes as they are in those of files.
 std::string FileName(std::string_view name) {
@@ -119,6 +118,28 @@ class Maker {
     NameFolded(model);
   }
 
+  // What XLA's alarm timed, where nothing timed the whole pass. After AddGrowth().
+  void AddFoldings(const DumpModel* model, const std::vector<SlowFolding>& foldings) {
+    if (foldings.empty()) return;
+    PassTime& pass = Of("constant_folding");
+    pass.runs = std::max<int64_t>(pass.runs, 1);
+    int64_t sum = 0, most = 0;
+    for (const SlowFolding& folding : foldings) {
+      const std::string source =
+          model == nullptr ? "" : SourceOfFolded(*model, folding.instruction);
+      out_.notes.push_back(fmt::format(
+          "constant_folding computed {} for {:.1f} s, as XLA's alarm says{}", folding.instruction,
+          static_cast<double>(folding.us) / 1e6, source.empty() ? "" : ": " + source));
+      sum += folding.us;
+      if (folding.us <= most) continue;
+      most = folding.us;
+      if (!source.empty()) pass.source = source;
+    }
+    if (pass.self_us) return;
+    pass.self_us = sum;
+    out_.passes_us = out_.passes_us.value_or(0) + sum;
+  }
+
   // Those that took longest first.
   void Sort() {
     std::ranges::stable_sort(out_.passes, [](const PassTime& a, const PassTime& b) {
@@ -183,6 +204,16 @@ class Maker {
       pass.folded_bytes = work.bytes;
       pass.source = std::move(work.source);
     }
+  }
+
+  std::string SourceOfFolded(const DumpModel& model, const std::string& instruction) const {
+    for (const Folding& folding : foldings_) {
+      const auto had = model.Module(out_.module, folding.before);
+      if (!had) continue;
+      const hlo::InstructionId id = hlo::FindInstruction(**had, instruction);
+      if (id.valid()) return hlo::ToString(hlo::SourceLineOf(**had, id));
+    }
+    return {};
   }
 
   // A run of a pass that may fold, by the stages around it.
@@ -286,39 +317,12 @@ void TakeMetadata(const DumpModel& model, int32_t module, Maker& maker, ModuleCo
   maker.Add(std::move(read->runs));
 }
 
-void FindMissing(const DumpModel& model, const ModuleCompileTime& time, CompileTime& out) {
-  const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(time.module)];
-  auto lack = [&](std::string what, std::string why, std::string flag) {
-    for (const dump::MissingPiece& piece : out.missing) {
-      if (piece.what == what && piece.flag == flag) return;
-    }
-    out.missing.push_back(
-        {time.module, std::move(what), std::move(why), std::move(flag), entry.name});
-  };
-  if (time.passes.empty() || !time.span_us) {
-    if (entry.device == "gpu") {
-      lack("times of passes", "no pass metadata was written", "--xla_dump_module_metadata=true");
-    } else {
-      lack("times of passes",
-           "XLA:CPU writes no pass metadata, only timer lines to its log, and only with these "
-           "variables (`hloscope record` passes them on and keeps the log)",
-           std::string(kLogVariables));
-    }
-  }
-  if (!time.backend_us)
-    lack("times of the backend (LLVM, ptxas, Triton)", "no log with timer lines is in the folder",
-         std::string(kLogVariables));
-  const bool has_steps = std::ranges::any_of(
-      time.passes, [](const PassTime& pass) { return pass.instructions_before.has_value(); });
-  if (!has_steps)
-    lack("growth by pass", "no stages between passes were dumped", "--xla_dump_hlo_pass_re=.*");
-}
-
 void AddCompilation(const LoggedTimes& logged, const std::string& by, CompileTime& out) {
   ModuleCompileTime time{.name = logged.module};
   Maker maker(time);
   maker.Add(logged.runs);
   TakeLogged(logged, by, time);
+  maker.AddFoldings(nullptr, logged.foldings);
   maker.Sort();
   if (time.total_us || !time.passes.empty()) out.modules.push_back(std::move(time));
 }
@@ -360,12 +364,13 @@ CompileTime CompileTimeOf(const DumpModel& model, int32_t only) {
       time.total_us = time.span_us;
     }
     maker.AddGrowth(model);
+    if (log != nullptr) maker.AddFoldings(&model, log->foldings);
     maker.Sort();
     const std::string regex = DumpedPasses(model, time.module);
     if (!regex.empty() && regex != ".*")
       time.notes.push_back(fmt::format(
           "only passes that match `{}` were dumped: growth is that since the stage before", regex));
-    FindMissing(model, time, out);
+    AddMissing(model, time, out);
     out.modules.push_back(std::move(time));
   }
   std::ranges::stable_sort(out.modules, std::greater(), &ModuleCompileTime::total_us);

@@ -41,6 +41,12 @@ struct PassMetadata {
 };
 PassMetadata ReadPassMetadata(std::string_view text);
 
+// An instruction that was folded for so long that XLA's alarm timed it.
+struct SlowFolding {
+  std::string instruction = {};
+  int64_t us = 0;
+};
+
 // What timer lines of a log say of one module.
 struct LoggedTimes {
   std::string module = {};
@@ -49,6 +55,7 @@ struct LoggedTimes {
   size_t runs_before_backend = 0;            // of `runs`, where passes_us is known
   std::optional<int64_t> assembler_us = {};  // ptxas
   std::optional<int64_t> whole_us = {};      // as the framework or XLA's alarm says
+  std::vector<SlowFolding> foldings = {};
   std::vector<std::string> untimed = {};  // passes that began and have no readable end in the log
 };
 struct TimerLog {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "core/analysis/compilation/compile_time.h"
+#include "core/analysis/compilation/slow_alarms.h"
 #include "core/base/text.h"
 #include "core/dump/readers/line_reader.h"
 
@@ -60,33 +60,6 @@ std::optional<int64_t> TakeTime(std::string_view& text) {
   if (!us || !rest.empty() || *us < 0 || *us > int64_t{1} << 50) return std::nullopt;
   text = text.substr(0, time);
   return us;
-}
-
-// "2m12.850942799s", "19.27" (seconds), "350ms" in microseconds; absent where it is none.
-std::optional<int64_t> DurationUs(std::string_view text) {
-  double total = 0;
-  text = dump::Trim(text);
-  if (text.empty()) return std::nullopt;
-  while (!text.empty()) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || value < 0) return std::nullopt;
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
-    double unit = 1e6;
-    if (TakeWord(text, "ms")) {
-      unit = 1e3;
-    } else if (TakeWord(text, "us")) {
-      unit = 1;
-    } else if (TakeWord(text, "h")) {
-      unit = 3600e6;
-    } else if (TakeWord(text, "m")) {
-      unit = 60e6;
-    } else {
-      TakeWord(text, "s");
-    }
-    total += value * unit;
-  }
-  return total < 1e15 ? std::optional(std::llround(total)) : std::nullopt;
 }
 
 // "I1129 05:31:49.1" or the first bytes of it, or "2025-03-19 07:30:02" before TensorFlow 2.19.
@@ -151,6 +124,7 @@ class Reader {
       if (is_lost && out.lost_lines++ == 0) out.first_lost_line = lines.number();
     }
     for (auto& [name, thread] : threads_) Leave(thread, thread.open.begin());
+    if (times_.size() == 1) std::ranges::move(foldings_, std::back_inserter(times_[0].foldings));
     out.compilations = std::move(times_);
     return out;
   }
@@ -267,16 +241,19 @@ class Reader {
     return false;
   }
 
+  void EndWhole(size_t compilation, int64_t us) {
+    times_[compilation].whole_us = us;
+    std::ranges::move(foldings_, std::back_inserter(times_[compilation].foldings));
+    foldings_.clear();
+  }
+
   // How long a compilation took as a whole: JAX's line after it, and XLA's alarm.
   bool Whole(std::string_view text) {
-    const std::string_view alarmed = dump::Between(text, "[Compiling module ", "] Very slow");
-    if (!alarmed.empty()) {
-      alarmed_ = alarmed;
-      Last(alarmed_);
-      return true;
-    }
-    if (TakeWord(text, "The operation took ") && !alarmed_.empty()) {
-      if (const auto us = DurationUs(text)) times_[Last(alarmed_)].whole_us = us;
+    if (alarms_.Line(text)) {
+      if (!alarms_.begun().empty()) Last(alarms_.begun());
+      const SlowOperation& ended = alarms_.ended();
+      if (!ended.folded.empty()) foldings_.push_back({ended.folded, ended.us});
+      if (!ended.module.empty()) EndWhole(Last(ended.module), ended.us);
       return true;
     }
     const size_t finished = text.find("Finished XLA compilation of ");
@@ -288,7 +265,7 @@ class Reader {
     size_t at = Last(name);
     if (finished_.contains(at)) at = Of(name);
     finished_.insert(at);
-    times_[at].whole_us = us;
+    EndWhole(at, *us);
     latest_.erase(CompilationKey(name));  // it is done
     return true;
   }
@@ -331,8 +308,9 @@ class Reader {
   std::map<std::string, size_t> last_;    // by module
   std::set<size_t> finished_;             // of `times_`: those that the framework said are done
   std::map<std::string, Thread> threads_;
-  std::string alarmed_;  // the module of the last alarm
-  std::string current_;  // the module that a timer line named last
+  SlowAlarms alarms_;
+  std::vector<SlowFolding> foldings_;  // of the compilation that ends next
+  std::string current_;                // the module that a timer line named last
 };
 
 }  // namespace
