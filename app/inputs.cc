@@ -24,7 +24,6 @@ namespace {
 
 // The file itself, or where it holds several modules each of them.
 std::vector<std::string> ModulesInFile(const std::string& path, const Limits& limits) {
-  if (path == "-") return {path};
   const auto file = dump::OpenInput(path, limits);
   if (!file) return {path};  // who reads it says so
   const dump::ModuleParts found = dump::FindModulesIn(file->bytes(), limits);
@@ -35,8 +34,10 @@ std::vector<std::string> ModulesInFile(const std::string& path, const Limits& li
   return files;
 }
 
-// What a folder without a module has that may hold one.
-std::string HintOf(const std::string& path, const dump::DumpModel& model) {
+}  // namespace
+
+std::string HintWithoutModules(const std::string& path, const dump::DumpModel& model) {
+  const bool is_folder = dump::IsFolder(path);
   for (const dump::FileEntry& file : model.files()) {
     if (IsArchiveName(file.path) && dump::IsArchive(path))
       return fmt::format("{} in it is an archive itself: unpack it first", file.path);
@@ -45,11 +46,13 @@ std::string HintOf(const std::string& path, const dump::DumpModel& model) {
     if (dump::IsProgramKind(file.kind))
       return fmt::format("{} is StableHLO, which `hloscope run` and `hloscope convert` translate",
                          file.path);
+    if (file.role == dump::FileRole::kTrace && is_folder)
+      return fmt::format("{}/{} is a profile, which may carry modules: name it", path, file.path);
+    if (file.role == dump::FileRole::kTrace)
+      return "this is a profile without modules: name the dump of the program, or a module";
   }
-  return "`hloscope info` shows what it contains";
+  return is_folder ? "`hloscope info` shows what it contains" : "";
 }
-
-}  // namespace
 
 ExpandedPaths ExpandDirectories(const std::vector<std::string>& paths, const Limits& limits,
                                 const FilesIn& files_in, std::string_view none) {
@@ -69,7 +72,8 @@ ExpandedPaths ExpandDirectories(const std::vector<std::string>& paths, const Lim
     expanded.files.insert(expanded.files.end(), files.begin(), files.end());
     if (!files.empty()) continue;
     expanded.failed.emplace_back(
-        path, InputError(fmt::format("{}: {}", path, none), HintOf(path, **model)).error());
+        path,
+        InputError(fmt::format("{}: {}", path, none), HintWithoutModules(path, **model)).error());
   }
   return expanded;
 }

@@ -33,6 +33,10 @@ ExpandedPaths ExpandDirectories(const std::vector<std::string>& paths, const Lim
                                 const FilesIn& files_in,
                                 std::string_view none = "no module in this folder");
 
+/// Of a path in which there is no module: what it has instead that may hold one, and what to do;
+/// empty for a file of which nothing is known.
+std::string HintWithoutModules(const std::string& path, const dump::DumpModel& model);
+
 /// The module files of a dump, also those that are called modules and cannot be read.
 std::vector<std::string> ModuleFilesIn(const dump::DumpModel& model);
 

@@ -7,6 +7,7 @@
 #include "app/command.h"
 #include "app/dump_place.h"
 #include "app/fail.h"
+#include "app/inputs.h"
 #include "app/output.h"
 #include "core/analysis/lint/lint.h"
 #include "core/base/counted.h"
@@ -123,7 +124,10 @@ class LintCommand : public Command {
     const auto model = dump::DumpModel::Open(path, context.limits);
     if (!model) return Fail(path, model.error(), context);
     if ((*model)->modules().empty())
-      return Fail(path, InputError(path + ": no module to look at").error(), context);
+      return Fail(
+          path,
+          InputError(path + ": no module to look at", HintWithoutModules(path, **model)).error(),
+          context);
     int status = kGood;
     for (size_t m = 0; m < (*model)->modules().size(); ++m)
       status = Worse(status, Module(path, **model, static_cast<int32_t>(m), context));

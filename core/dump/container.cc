@@ -51,6 +51,19 @@ class LastOpened {
   std::shared_ptr<const T> value_;
 };
 
+constexpr std::string_view kStdin = "-";
+
+// Standard input can be read once, and is wanted as a whole and in parts: it is kept.
+Result<FileView> StandardInput(const Limits& limits) {
+  static std::mutex mutex;
+  static std::optional<FileView> kept;
+  const std::scoped_lock lock(mutex);
+  if (!kept) {
+    HLOSCOPE_ASSIGN_OR_RETURN(kept, FileView::Open(std::string(kStdin), limits));
+  }
+  return *kept;
+}
+
 struct DividedText {
   FileView file;
   ModuleParts found;
@@ -74,8 +87,9 @@ std::string ArchiveAround(const std::string& path) {
   return {};
 }
 
-// Of a file, or of a member of an archive as long as the archive is unchanged.
+// Of a file, of a member of an archive as long as the archive is unchanged, or of standard input.
 std::optional<FileStamp> InputStampOf(const std::string& path, const Limits& limits) {
+  if (path == kStdin) return FileStamp{.path = path};
   std::optional<FileStamp> stamp = FileStampOf(path, limits);
   if (stamp) return stamp;
   stamp = FileStampOf(ArchiveAround(path), limits);
@@ -94,6 +108,12 @@ std::optional<Result<FileView>> OpenMember(const std::string& path, const Limits
   return (*archive)->Read(*member, path);
 }
 
+Result<FileView> OpenWhole(const std::string& path, const Limits& limits) {
+  if (path == kStdin) return StandardInput(limits);
+  if (auto member = OpenMember(path, limits)) return *std::move(member);
+  return FileView::Open(path, limits);
+}
+
 // `all.hlo:NAME`, where all.hlo may lie in an archive itself; nullopt: it is not meant so.
 std::optional<Result<FileView>> OpenPart(const std::string& path, const Limits& limits) {
   static LastOpened<DividedText> kept;
@@ -104,9 +124,7 @@ std::optional<Result<FileView>> OpenPart(const std::string& path, const Limits& 
   const std::optional<FileStamp> stamp = InputStampOf(whole, limits);
   if (!stamp) return std::nullopt;
   const auto divided = kept.Get(*stamp, [&]() -> Result<DividedText> {
-    auto member = OpenMember(whole, limits);
-    HLOSCOPE_ASSIGN_OR_RETURN(FileView file,
-                              member ? *std::move(member) : FileView::Open(whole, limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, OpenWhole(whole, limits));
     return Divide(std::move(file), limits);
   });
   if (!divided) return std::unexpected(NoSuchFile(path));
@@ -145,7 +163,7 @@ Result<std::shared_ptr<const Archive>> OpenArchive(const std::string& path, cons
 
 Result<FileView> OpenInput(const std::string& path, const Limits& limits) {
   struct stat status = {};
-  if (path == "-") return FileView::Open(path, limits);
+  if (path == kStdin) return StandardInput(limits);
   if (stat(path.c_str(), &status) == 0) {
     auto file = FileView::Open(path, limits);
     if (!file && S_ISDIR(status.st_mode)) {
@@ -161,7 +179,10 @@ Result<FileView> OpenInput(const std::string& path, const Limits& limits) {
 }
 
 ModuleParts FindModulesIn(std::string_view bytes, const Limits& limits) {
-  const FileKind kind = Sniff(bytes);
+  return FindModulesIn(bytes, Sniff(bytes), limits);
+}
+
+ModuleParts FindModulesIn(std::string_view bytes, FileKind kind, const Limits& limits) {
   return kind == FileKind::kUnknown ? ModulesOfTrace(bytes, limits)
                                     : FindModuleParts(bytes, kind, limits);
 }

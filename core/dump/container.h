@@ -24,8 +24,10 @@ Result<std::shared_ptr<const Archive>> OpenArchive(const std::string& path, cons
 // The bytes of a file, or of what lies in one.
 Result<FileView> OpenInput(const std::string& path, const Limits& limits);
 
-// The modules inside of a file: of a text or of a trace (not of an archive).
+// The modules inside of a file: of a text or of a trace (not of an archive). `kind`: what it is by
+// its beginning.
 ModuleParts FindModulesIn(std::string_view bytes, const Limits& limits);
+ModuleParts FindModulesIn(std::string_view bytes, FileKind kind, const Limits& limits);
 
 // The same for a module: of a text that holds one among something else, that one. Error: it holds
 // several.

@@ -32,7 +32,8 @@ bool MayHoldParts(const FileEntry& file, bool is_alone) {
   if (!is_alone && ParseDumpFileName(name)) return false;
   return file.kind == FileKind::kHloText || file.kind == FileKind::kTorchTensors ||
          file.kind == FileKind::kLog || file.kind == FileKind::kStableHloText ||
-         (file.kind == FileKind::kText && (is_alone || IsLogName(name)));
+         (file.kind == FileKind::kText && (is_alone || IsLogName(name))) ||
+         (file.kind == FileKind::kUnknown && is_alone);  // a trace may carry modules
 }
 
 Error NoSuch(std::string message, const std::string& path) {
@@ -128,7 +129,7 @@ void DumpModel::AddParts(std::vector<TextEnd>& ends, std::vector<FileKey>* keys)
     if (!MayHoldParts(files_[k], single_file_)) continue;
     const auto file = OpenFile(static_cast<int32_t>(k));
     if (!file) continue;  // who reads it says so
-    const ModuleParts found = FindModuleParts(file->bytes(), files_[k].kind, limits_);
+    const ModuleParts found = FindModulesIn(file->bytes(), files_[k].kind, limits_);
     if (found.parts.empty()) continue;
     if (files_[k].kind == FileKind::kHloText) {
       files_[k].kind = FileKind::kHloTexts;

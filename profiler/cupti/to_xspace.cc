@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "core/base/counted.h"
+#include "core/hlo/proto/trace_modules.h"
 #include "core/hlo/proto/wire_writer.h"
 #include "profiler/numbered_texts.h"
 
@@ -189,7 +190,7 @@ std::vector<std::string> WarningsOf(const ActivityLog& log) {
 std::string Written(std::span<const TracedModule> modules) {
   WireWriter plane;
   NumberedTexts names;
-  plane.Bytes(2, "/host:metadata");
+  plane.Bytes(2, hlo::kModulePlane);
   for (const TracedModule& module : modules) {
     const auto entry = plane.Open(4);
     plane.Int(1, module.program);
@@ -198,7 +199,7 @@ std::string Written(std::span<const TracedModule> modules) {
     plane.Bytes(2, module.name);
     for (const bool is_proto : {false, true}) {
       const auto stat = plane.Open(5);
-      plane.Int(1, names.NumberOf(is_proto ? "Hlo Proto" : "program_id"));
+      plane.Int(1, names.NumberOf(is_proto ? hlo::kModuleStat : hlo::kProgramStat));
       is_proto ? plane.Bytes(6, module.hlo_proto) : plane.Int(4, module.program);
       plane.Close(stat);
     }

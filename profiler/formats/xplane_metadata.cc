@@ -1,6 +1,7 @@
 #include "profiler/formats/xplane_metadata.h"
 
 #include "core/base/text.h"
+#include "core/hlo/proto/trace_modules.h"
 #include "core/hlo/proto/wire_reader.h"
 
 namespace hloscope::profiler {
@@ -15,7 +16,7 @@ using hlo::WireReader;
 StatRole RoleOf(std::string_view name) {
   if (name == "hlo_op") return StatRole::kOperation;
   if (name == "hlo_module") return StatRole::kModule;
-  if (name == "program_id") return StatRole::kProgram;
+  if (name == hlo::kProgramStat) return StatRole::kProgram;
   return StatRole::kOther;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/base/checked.h"
+#include "core/hlo/proto/trace_modules.h"
 #include "core/hlo/proto/wire_reader.h"
 #include "profiler/event_store_builder.h"
 #include "profiler/formats/losses.h"
@@ -84,9 +85,6 @@ bool MayBeOfEvent(const WireField& field) {
   return field.tag == (field.number() == 4 ? AsBytes(4) : AsVarint(field.number()));
 }
 
-// The name of a stat that carries a module; libtpu writes it in capitals.
-bool IsModuleStat(std::string_view name) { return name == "Hlo Proto" || name == "HLO Proto"; }
-
 class XSpaceReader {
  public:
   XSpaceReader(const FileView& file, const TraceRequest& request)
@@ -101,7 +99,7 @@ class XSpaceReader {
     builder_.set_arguments(arguments_);
     for (size_t p = 0; p < planes_.size(); ++p) {
       if (request_.stop.stop_requested()) break;
-      ReadModules(planes_[p]);
+      ReadModules(plane_bytes_[p]);
       if (request_.only_modules) continue;
       HLOSCOPE_TRY(ReadLines(planes_[p]));
       arguments_->AddPlane(OffsetOf(plane_bytes_[p]), std::move(planes_[p].stat_names));
@@ -172,33 +170,11 @@ class XSpaceReader {
     builder_.set_origin_ns(origin_ns_);
   }
 
-  // Modules stand in the stats of the event metadata of /host:metadata.
-  void ReadModules(PlaneParts& plane) {
-    if (plane.name != "/host:metadata") return;
-    plane.events.ForEach([&](int64_t id, const EventName& event) {
-      EmbeddedModule module{.name = {}, .program = event.stated.program, .hlo_proto = {}};
-      if (module.program < 0) module.program = id;
-      WireReader reader(event.bytes);
-      WireField field;
-      while (reader.Next(field)) {
-        if (field.tag == AsBytes(2)) module.name = field.bytes;
-        if (field.tag == AsBytes(5)) TakeModuleBytes(field.bytes, plane, module);
-      }
-      if (!module.hlo_proto.empty()) profile_->modules.push_back(std::move(module));
-    });
-  }
-
-  static void TakeModuleBytes(std::string_view stat, const PlaneParts& plane,
-                              EmbeddedModule& module) {
-    WireReader reader(stat);
-    WireField field;
-    bool is_module = false;
-    while (reader.Next(field)) {
-      if (field.tag == AsVarint(1)) {
-        const StatName* name = plane.stat_names.Find(field.AsInt64());
-        is_module = name != nullptr && IsModuleStat(name->name);
-      }
-      if (is_module && field.tag == AsBytes(6)) module.hlo_proto = field.bytes;
+  void ReadModules(std::string_view plane) {
+    for (const hlo::TraceModule& module : hlo::ModulesOfPlane(plane)) {
+      profile_->modules.push_back({.name = std::string(module.name),
+                                   .program = module.program,
+                                   .hlo_proto = module.hlo_proto});
     }
   }
 

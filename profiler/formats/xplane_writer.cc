@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/base/checked.h"
+#include "core/hlo/proto/trace_modules.h"
 #include "core/hlo/proto/wire_writer.h"
 #include "profiler/formats/export.h"
 #include "profiler/formats/output_stream.h"
@@ -76,7 +77,7 @@ class XSpaceWriter {
     WireWriter plane;
     NumberedTexts names;
     std::set<int64_t> used;
-    plane.Bytes(2, "/host:metadata");
+    plane.Bytes(2, hlo::kModulePlane);
     for (const EmbeddedModule& module : profile_.modules) {
       if (module.hlo_proto.empty()) {
         losses_.Count("modules that are not an HloProto", [&] { return module.name; });
@@ -89,9 +90,10 @@ class XSpaceWriter {
       const auto metadata = plane.Open(2);
       plane.Int(1, id);
       plane.Bytes(2, module.name);
-      if (module.program >= 0) WriteStat(plane, 5, {"program_id", module.program}, names);
+      if (module.program >= 0)
+        WriteStat(plane, 5, {std::string(hlo::kProgramStat), module.program}, names);
       const auto stat = plane.Open(5);
-      plane.Int(1, names.NumberOf("Hlo Proto"));
+      plane.Int(1, names.NumberOf(hlo::kModuleStat));
       plane.Bytes(6, module.hlo_proto);
       plane.Close(stat);
       plane.Close(metadata);

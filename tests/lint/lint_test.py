@@ -10,6 +10,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'app'))
 from command_tests import FolderTest
+from xspace import data, number, space
 
 HLOSCOPE = os.path.abspath(sys.argv[1])
 
@@ -227,6 +228,32 @@ class Lint(FolderTest):
         self.assertEqual([(f['rule'], f['stage']) for f in found],
                          [('lost-cast', 'before_optimizations'), ('copied-cache', 'cpu_after_optimizations'), ('refused-donation', 'stderr.txt')])
         self.assertIn('float32[512,1024]', found[2]['cost'])
+
+    def trace(self, name, *rules):
+        """A profile that carries a module with the pattern of each rule."""
+        plane = data(2, '/host:metadata') + data(5, number(1, 1) + data(2, number(1, 1) + data(2, 'Hlo Proto')))
+        for program, rule in enumerate(rules, 1):
+            proto = self.path(f'{rule}.hlo.pb')
+            subprocess.run([HLOSCOPE, 'convert', os.path.join(HERE, rule + '.bad.hlo'), proto], check=True)
+            with open(proto, 'rb') as file:
+                stat = data(5, number(1, 1) + data(6, file.read()))
+            plane += data(4, number(1, program) + data(2, number(1, program) + data(2, f'jit_{rule}({program})') + stat))
+        with open(self.path(name), 'wb') as file:
+            file.write(space([[('step', 0, 1000)]]) + (data(1, plane) if rules else b''))
+        return self.path(name)
+
+    def test_modules_of_a_trace(self):
+        one, two = self.trace('one.xplane.pb', 'lost-cast'), self.trace('two.xplane.pb', 'lost-cast', 'gather-slice')
+        self.assertEqual([f['rule'] for f in self.findings(one)], ['lost-cast'])
+        self.assertEqual([(f['rule'], f['module']) for f in self.findings(two)], [('lost-cast', 'jit_lost-cast'), ('gather-slice', 'jit_gather-slice')])
+        self.assertEqual([f['rule'] for f in self.findings(two + ':jit_gather-slice')], ['gather-slice'])
+        bare = self.trace('bare.xplane.pb')
+        os.makedirs(self.path('run/plugins/profile/now'))
+        os.rename(one, self.path('run/plugins/profile/now/host.xplane.pb'))
+        for path, words in ((bare, 'a profile without modules'), (self.path('run'), 'plugins/profile/now/host.xplane.pb')):
+            done = run(path)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(words, done.stderr)
 
     def test_files_that_cannot_be_read(self):
         folder = os.path.join(self.folder, 'closed')
