@@ -11,6 +11,7 @@
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "profiler/category_times.h"
+#include "profiler/step_excess.h"
 #include "profiler/step_times.h"
 
 namespace hloscope::app {
@@ -88,8 +89,13 @@ std::string StepsText(const profiler::EventStore& store) {
   if (steps.empty()) return {};
   std::vector<int64_t> durations;
   for (const profiler::StepTime& step : steps) durations.push_back(step.duration);
-  const profiler::StepTime& longest =
-      *std::ranges::max_element(steps, {}, &profiler::StepTime::duration);
+  const auto at = std::ranges::max_element(steps, {}, &profiler::StepTime::duration);
+  const profiler::StepTime& longest = *at;
+  std::string why;
+  for (const profiler::StepExcess& excess :
+       profiler::ExcessOf(store, steps, static_cast<size_t>(at - steps.begin())))
+    why += fmt::format("{}{} more in {}", why.empty() ? ": " : ", ", DurationText(excess.more()),
+                       store.text(excess.name));
   const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
   std::ranges::nth_element(durations, middle);
   const std::string_view by = source == profiler::StepSource::kStepNumber ? ""
@@ -97,10 +103,32 @@ std::string StepsText(const profiler::EventStore& store) {
                                   ? ", by the line Steps of the devices"
                                   : ", by group_id of the events of threads";
   const std::string& name = steps.front().name;
-  return fmt::format("{}{}: median {}, longest {} (step {}){}\n", Counted(steps.size(), "step"),
+  return fmt::format("{}{}: median {}, longest {} (step {}{}){}\n", Counted(steps.size(), "step"),
                      name == "step" ? "" : " of " + name, DurationText(*middle),
-                     DurationText(longest.duration), longest.number, by);
+                     DurationText(longest.duration), longest.number, why, by);
 }
+
+namespace {
+
+void AppendLongest(const profiler::EventStore& store, const std::vector<profiler::StepTime>& steps,
+                   JsonWriter& json) {
+  json.Key("longest_step");
+  if (steps.empty()) {
+    json.Null();
+    return;
+  }
+  const auto at = std::ranges::max_element(steps, {}, &profiler::StepTime::duration);
+  json.BeginObject().Field("name", at->name).Field("step_num", at->number).Key("more").BeginArray();
+  for (const profiler::StepExcess& excess :
+       profiler::ExcessOf(store, steps, static_cast<size_t>(at - steps.begin()))) {
+    json.BeginObject().Field("event", store.text(excess.name));
+    json.Field("self_ns", Nanoseconds(excess.self));
+    json.Field("median_self_ns", Nanoseconds(excess.median)).EndObject();
+  }
+  json.EndArray().EndObject();
+}
+
+}  // namespace
 
 void AppendSums(const profiler::Attribution& attribution, JsonWriter& json) {
   const profiler::CommandBufferTime& buffers = attribution.command_buffers();
@@ -137,6 +165,7 @@ void AppendSums(const profiler::Attribution& attribution, JsonWriter& json) {
     json.EndObject();
   }
   json.EndArray();
+  AppendLongest(attribution.store(), steps, json);
 }
 
 }  // namespace hloscope::app

@@ -325,6 +325,9 @@ class JsonKeys(FolderTest):
         with gzip.open(TRACE) as trace, open(bare, 'wb') as file:
             file.write(trace.read().replace(b'Hlo Proto', b'Hlo proto').replace(b'HLO Proto', b'HLO proto'))
         self.case('profile TRACE without its module', 'profile', bare, status=0)
+        marks = [{'ph': 'X', 'pid': 1, 'tid': 1, 'name': 'train', 'ts': 100 * k, 'dur': 20 + 50 * (k == 1), 'args': {'step_num': k}} for k in range(3)]
+        steps = self.path('steps.trace.json', json.dumps({'traceEvents': [*marks, {'ph': 'X', 'pid': 1, 'tid': 1, 'name': 'sleep', 'ts': 105, 'dur': 40}]}))
+        self.case('profile STEPS', 'profile', steps, status=0)
         self.case('profile MODULE', 'profile', self.module, '--platform', 'cpu')
         self.case('profile MODULE --reference_platform', 'profile', self.module, '--reference_platform', 'interpreter')
         self.case('profile --platform gpu-sim', 'profile', self.module, '--platform', 'gpu-sim', '--pc_sampling', '--what_if', 'h100')

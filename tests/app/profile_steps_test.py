@@ -30,6 +30,7 @@ class Steps(FolderTest):
             done = subprocess.run([HLOSCOPE, 'profile', path, *more], capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 0, done.stderr)
             found.append(done.stdout)
+        self.longest = json.loads(found[0])['longest_step']
         return [(s['name'], s['step_num'], s['begin_ns'], s['duration_ns'], s['by']) for s in json.loads(found[0])['steps']], found[1]
 
     def test_each_source(self):
@@ -54,9 +55,22 @@ class Steps(FolderTest):
         self.assertEqual(found, [('train', 5, 0, 30000, 'step_num'), ('train', 6, 35000, 25000, 'step_num')])
         self.assertIn('2 steps of train: median 30', text)
 
+    def test_what_the_longest_has_more(self):
+        """Time of the events themselves, against the median step; not of what is around or inside of them, nor of the mark."""
+        work = process(1, '/host:CPU', {1: 'python', 2: 'worker'})
+        for step, (start, length) in enumerate(((0, 20), (100, 20), (200, 90), (300, 24))):
+            work += [event(1, 1, 'train', start, length, step_num=step), event(1, 1, 'loop', start + 1, length - 2), event(1, 2, 'dot', start + 3, 10)]
+            if step == 2:
+                work += [event(1, 1, 'write', start + 20, 60), event(1, 1, 'sleep', start + 22, 50), event(1, 2, 'dot', start + 20, 15)]
+        _, text = self.steps(work)
+        self.assertEqual((self.longest['name'], self.longest['step_num']), ('train', 2))
+        self.assertEqual([(one['event'], one['self_ns'], one['median_self_ns']) for one in self.longest['more']],
+                         [('sleep', 50000, 0), ('dot', 25000, 10000), ('write', 10000, 0)])
+        self.assertIn('(step 2: 50.0 us more in sleep, 15.0 us more in dot, 10.0 us more in write)', text)
+
     def test_none(self):
         found, text = self.steps(process(1, '/host:CPU', {1: 'python'}) + [event(1, 1, 'read', 0, 5)])
-        self.assertEqual(found, [])
+        self.assertEqual((found, self.longest), ([], None))
         self.assertNotIn('step', text)
 
 
