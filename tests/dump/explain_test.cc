@@ -215,6 +215,28 @@ TEST(ExplainTest, CallbackFailsAtItsOwnLine) {
   EXPECT_EQ(errors[0].line, 12);
 }
 
+// An assertion that fails at JAX's first operation, and others that read alike.
+TEST(ExplainTest, AssertionsOfJaxAlone) {
+  const std::string frame =
+      "  File \"/env/site-packages/jax/_src/dispatch.py\", line 88, in apply_primitive\n";
+  const std::string call = "    outs = fun(*args)\n";
+  for (const std::string marks : {"", "           ^^^^^^^^^^\n", "           ~~~^^^^^^^\n"}) {
+    for (const char* end : {"\n", "", "\n\nDuring handling of it\n"}) {
+      const auto errors = ExplainErrors(frame + call + marks + "AssertionError" + end);
+      ASSERT_EQ(errors.size(), 1U) << marks << end;
+      EXPECT_EQ(errors[0].kind, "no_backend");
+      EXPECT_TRUE(errors[0].reason.contains("JAX_PLATFORMS")) << errors[0].reason;
+    }
+    for (const std::string& other :
+         {"  File \"/home/u/pool.py\", line 8, in map_all\n" + call + marks + "AssertionError\n",
+          frame + call + marks + "AssertionError: 3 devices\n",
+          frame + call + marks + "ValueError\n"}) {
+      for (const ExplainedError& error : ExplainErrors(other))
+        EXPECT_NE(error.kind, "no_backend") << other;
+    }
+  }
+}
+
 // What a log only informs of is no error of a program that goes on.
 TEST(ExplainTest, InformationIsNoError) {
   const std::string line =

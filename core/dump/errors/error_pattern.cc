@@ -1,6 +1,8 @@
 // Patterns of error texts: gaps are as short as the text behind them allows.
 #include "core/dump/errors/error_pattern.h"
 
+#include <algorithm>
+
 namespace hloscope::dump {
 namespace {
 
@@ -22,6 +24,13 @@ size_t WordLength(std::string_view text) {
   size_t end = std::min(text.find_first_of(" \t\r\n"), text.size());
   while (end > 0 && std::string_view(".,;:'\"").contains(text[end - 1])) --end;
   return end;
+}
+
+// Where a literal that ends with a line end begins, of which `text` lacks that line end alone.
+size_t FindAtEnd(std::string_view literal, std::string_view text) {
+  if (!literal.ends_with('\n') || text.size() > kMaxInLine) return std::string_view::npos;
+  literal.remove_suffix(1);
+  return text.ends_with(literal) ? text.size() - literal.size() : std::string_view::npos;
 }
 
 }  // namespace
@@ -56,6 +65,7 @@ std::optional<Captures> ErrorPattern::Match(std::string_view text) const {
       end = std::min(rest.find('\n'), rest.size());
     } else {
       end = rest.find(part.literal);
+      if (end == std::string_view::npos) end = FindAtEnd(part.literal, text.substr(at));
       if (end == std::string_view::npos) return std::nullopt;
       if (!lines && rest.substr(0, end).find('\n') != std::string_view::npos) return std::nullopt;
     }
@@ -64,7 +74,7 @@ std::optional<Captures> ErrorPattern::Match(std::string_view text) const {
       auto [known, is_new] = captures.try_emplace(part.name, value);
       if (!is_new && known->second != value) return std::nullopt;
     }
-    at += end + part.literal.size();
+    at = std::min(at + end + part.literal.size(), text.size());
   }
   return captures;
 }
