@@ -1,6 +1,7 @@
 #include "app/reports/reduce_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/command.h"
 #include "app/error_status.h"
@@ -74,13 +75,14 @@ std::string ReduceReportText(const ReduceFiles& files, const ReduceReport& repor
       report.instructions_before, Counted(static_cast<size_t>(report.tries), "try", "tries"),
       report.seconds, report.stopped ? " (stopped: the smallest so far)" : "");
   // Classes of what was found are for people; a text without its names and numbers is not.
-  std::string found = report.failure->fingerprint();
-  // An infinity that --find looks for is of the kind "nan".
-  constexpr std::string_view kKind = "nan: ";
-  if (found.starts_with("nan: infinity")) found.erase(0, kKind.size());
-  text += FormatText("fails with {}\n  {}\n",
-                     found.contains('#') ? std::string(ToString(report.failure->kind)) : found,
-                     report.failure->text);
+  // A class of a NaN or an infinity says already which of them it is.
+  const debug::Failure& failure = *report.failure;
+  const std::string found = failure.kind == debug::FailureKind::kNan
+                                ? fmt::format("{}", fmt::join(failure.classes, "; "))
+                                : failure.fingerprint();
+  text +=
+      FormatText("fails with {}\n  {}\n",
+                 found.contains('#') ? std::string(ToString(failure.kind)) : found, failure.text);
   for (const std::string& note : report.notes) text += FormatText("note: {}\n", note);
   if (!files.inputs.empty()) text += FormatText("inputs: {}\n", files.inputs);
   if (!files.command.empty()) text += FormatText("run it with\n  {}\n", files.command);

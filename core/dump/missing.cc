@@ -22,6 +22,8 @@ struct PieceRow {
   std::string_view what, roles, devices;
   When when;
   std::string_view flag, why;
+  // XLA: service/dump.cc writes it with the text form of the optimised module only.
+  bool beside_text = false;
 };
 // A piece that some module has and others of the same device lack is named for those modules.
 constexpr PieceRow kPieces[] = {
@@ -35,10 +37,11 @@ constexpr PieceRow kPieces[] = {
     {"thunk metadata", "thunk-metadata", "gpu", When::kCompiled, "",
      "not written before 2025: thunks are matched to instructions by name and order"},
     {"buffer assignment", "buffer-assignment", "cpu gpu", When::kCompiled, "--xla_dump_to=DIR",
-     "without it peak memory comes from the .hlo.pb or the memory usage report, if there is one"},
+     "without it peak memory comes from the .hlo.pb or the memory usage report, if there is one",
+     true},
     {"live ranges", "live-range", "cpu gpu", When::kCompiled,
      "--xla_dump_buffer_assignment_analysis",
-     "not written by earlier XLA: needed to see which buffers are live at the peak"},
+     "not written by earlier XLA: needed to see which buffers are live at the peak", true},
     {"debug options", "debug-options", "cpu gpu", When::kAlways, "",
      "not written by earlier XLA: the flags of the compilation are unknown"},
     {"snapshots", "snapshot unoptimized-snapshot inputs", "cpu", When::kAlways,
@@ -192,16 +195,11 @@ class Finder {
     MissingPiece piece{-1, std::string(row.what), std::string(row.why), std::string(row.flag)};
     bool has_text = false;
     for (size_t m = 0; m < size(); ++m) has_text = has_text || (should(m) && HasText(m));
-    if (WrittenBesideText(row.roles) && !has_text) {
+    if (row.beside_text && !has_text) {
       piece.why = "XLA writes it only together with HLO text, which this dump does not have";
       piece.flag = "--xla_dump_hlo_as_text";
     }
     Name(std::move(piece), should, has);
-  }
-
-  // XLA: service/dump.cc writes these with the text form of the optimised module only.
-  static bool WrittenBesideText(std::string_view roles) {
-    return roles == "buffer-assignment" || roles == "live-range";
   }
 
   // Graphs show what TensorFlow left outside its clusters.

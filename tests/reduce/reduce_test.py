@@ -104,14 +104,16 @@ def check_refusals(folder, bad):
             bad.append(f'{words}: {done}')
 
 
-def check_infinities(folder, bad):
+def check_nonfinite(folder, bad):
+    """What was looked for is named once: a NaN or an infinity."""
     module, out = os.path.join(folder, 'inf.hlo'), os.path.join(folder, 'inf.small.hlo')
-    with open(module, 'w') as f:
-        f.write('HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  k = f32[] constant(3e38)\n  b = f32[2] broadcast(k), dimensions={}\n'
-                '  ROOT r = f32[2] multiply(b, b)\n}\n')
-    done = subprocess.run([HLOSCOPE, 'reduce', module, '-o', out, '--find', 'inf'], capture_output=True, text=True)
-    if 'fails with infinity of multiply' not in done.stdout:
-        bad.append(f'infinities: {done}')
+    for find, root, words in (('inf', 'multiply(b, b)', 'fails with infinity of multiply\n'), ('nan', 'sqrt(n)', 'fails with nan of sqrt\n')):
+        with open(module, 'w') as f:
+            f.write('HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  k = f32[] constant(3e38)\n  b = f32[2] broadcast(k), dimensions={}\n'
+                    f'  n = f32[2] negate(b)\n  ROOT r = f32[2] {root}\n}}\n')
+        done = subprocess.run([HLOSCOPE, 'reduce', module, '-o', out, '--find', find], capture_output=True, text=True)
+        if words not in done.stdout:
+            bad.append(f'{find}: {done}')
 
 
 def check_sentences(folder, bad):
@@ -196,7 +198,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             check_stop(folder, bad)
             check_refusals(folder, bad)
-            check_infinities(folder, bad)
+            check_nonfinite(folder, bad)
             check_sentences(folder, bad)
             check_deadlines(folder, bad)
     for line in bad:
