@@ -267,6 +267,35 @@ class CompileTime(FolderTest):
         self.assertEqual([(m['total_ms'], m['measured_by']) for m in found['modules']], [(1250, 'the whole time in stderr.log')])
         self.assertIn('only with these variables (`hloscope record` passes them on and keeps the log)', json.dumps(found['missing']))
 
+    def test_alarms_about_folding(self):
+        """The times of XLA's alarm are those of constant folding, in the compilation that ends next, with the line of the instruction."""
+        def alarm(name, took):
+            text = f"Constant folding an instruction is taking > 1s:\n\n  %{name} = f32[4]{{0}} sort(%c), dimensions={{0}}\n\nThis isn't necessarily a bug; it may be.\n"
+            head = 'E1130 06:03:29.868529   28244 slow_operation_alarm.cc:'
+            return f'{head}73] {text}', f'{head}140] The operation took {took}\n{text}'
+        first, second = ''.join(alarm('sort.7', '1m26.5s')), ''.join(alarm('b.2', '2s'))
+        jax = 'Finished XLA compilation of jit(f) in 97.5 sec\nFinished XLA compilation of jit(g) in 1 sec\n'
+        modules = self.times(self.path('fold.log', first + second + jax))['modules']
+        f, g = modules
+        self.assertEqual((f['module'], f['total_ms'], f['passes_ms'], f['rest_ms']), ('jit_f', 97500, 88500, 9000))
+        self.assertEqual([(one['pass'], one['ms']) for one in f['slowest']], [('constant_folding', 88500)])
+        self.assertIn("constant_folding computed sort.7 for 86.5 s, as XLA's alarm says", f['notes'])
+        self.assertEqual((g['module'], g['total_ms'], g['slowest']), ('jit_g', 1000, []))
+        # Inside of the alarm about the compilation; XLA prints each once more behind its time.
+        frame = '*' * 32 + '\n[Compiling module jit_f] Very slow compile?\n' + '*' * 32 + '\n'
+        begins, ends = alarm('sort.7', '90s')
+        log = 'x.cc:1] \n' + frame + begins + ends + 'x.cc:2] The operation took 2m5s\n' + frame
+        module, = self.times(self.path('both.log', log))['modules']
+        self.assertEqual((module['total_ms'], module['passes_ms'], module['slowest'][0]['ms']), (125000, 90000, 90000))
+        text = stage({1: 3}).replace('HloModule m', 'HloModule jit_f')
+        name = next(line.split(' = ')[0].strip().lstrip('%') for line in text.splitlines() if 'source_line' in line)
+        dump = self.dump({'module_0003.jit_f.before_optimizations.txt': text, 'module_0003.jit_f.cpu_after_optimizations.txt': text,
+                          'module_0003.jit_f.0001.simplification.after_cse.before_constant_folding.txt': text,
+                          'module_0003.jit_f.0002.simplification.after_constant_folding.before_dce.txt': text.replace('negate(', 'abs('),
+                          'stderr.log': ''.join(alarm(name, '5s')) + 'Finished XLA compilation of jit(f) in 9 sec\n'})
+        module, = self.times(dump)['modules']
+        self.assertEqual((module['slowest'][0]['pass'], module['slowest'][0]['ms'], module['slowest'][0]['source'] != ''), ('constant_folding', 5000, True))
+
     def test_compilations_of_one_name(self):
         """JAX's lines alone: each ends another compilation, also where the name of the module is not that of the function."""
         seconds = [0.4, 0.2, 0.3]
