@@ -1,5 +1,7 @@
 #include "app/command.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/base/closest_text.h"
@@ -11,6 +13,15 @@ constexpr CommandRow kRows[] = {
 #define COMMAND(make, name, summary, examples) {make, name, summary, examples},
 #include "app/commands.def"
 #undef COMMAND
+};
+
+struct OtherTool {
+  std::string_view name, command;
+};
+constexpr OtherTool kOtherTools[] = {
+#define OTHER_TOOL(name, command) {name, command},
+#include "app/other_tools.def"
+#undef OTHER_TOOL
 };
 
 int Rank(int status) {
@@ -38,12 +49,20 @@ const CommandRow* CommandRowOf(std::string_view name) {
 }
 
 Error UnknownCommand(std::string_view name) {
+  const std::string message = "hloscope: unknown command `" + std::string(name) + "`";
+  std::string theirs(name);
+  std::ranges::replace(theirs, '-', '_');
+  const auto* const tool = std::ranges::find(kOtherTools, theirs, &OtherTool::name);
+  if (tool != std::end(kOtherTools)) {
+    return InputError(message, fmt::format("`hloscope {0}` does this; `hloscope help {0}` lists "
+                                           "its options",
+                                           tool->command))
+        .error();
+  }
   ClosestText closest(name);
   for (const CommandRow& row : kRows) closest.Offer(row.name);
   const std::string hint = closest.Hint();
-  return InputError("hloscope: unknown command `" + std::string(name) + "`",
-                    hint.empty() ? "`hloscope help` lists the commands" : hint)
-      .error();
+  return InputError(message, hint.empty() ? "`hloscope help` lists the commands" : hint).error();
 }
 
 int Worse(int a, int b) { return Rank(a) >= Rank(b) ? a : b; }

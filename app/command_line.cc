@@ -221,7 +221,7 @@ Status ArgumentReader::Read() {
       HLOSCOPE_TRY(ReadAfterDashes());
     } else if (word.starts_with("--")) {
       HLOSCOPE_TRY(ReadOption(word));
-    } else if (word.starts_with('-') && word.size() > 1) {
+    } else if (word.starts_with('-') && word.size() > 1 && !word.starts_with("-:")) {
       HLOSCOPE_TRY(ReadLetters(word));
     } else {
       HLOSCOPE_TRY(ReadPositional(word));

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "app/any_module.h"
+#include "app/output.h"
 #include "app/shared_options.h"
 #include "core/base/escape.h"
 #include "core/debug/bundle/manifest.h"
@@ -245,12 +246,20 @@ Status RunOptionSet::PrepareFlags(const Limits& limits) {
     return std::unexpected(UselessFlag(PlatformName(), *useless));
   if (useless != nullptr)
     request_.notes.push_back(fmt::format("XLA flags have no effect on {}", PlatformName()));
-  std::string note = XlaOptions::AddEnvironment(PlatformName(), request_.test.xla_flags);
+  // A bundle's is known later.
+  const std::string_view platform = PlatformName();
+  std::string note = XlaOptions::AddEnvironment(
+      platform.empty() ? "a platform that --platform does not name" : platform,
+      request_.test.xla_flags);
   const replay::PlatformRow* const reference = replay::FindPlatform(request_.reference.name);
   if (reference != nullptr && reference->Has(replay::kXlaFlags))
     note = XlaOptions::AddEnvironment(reference->name, request_.reference.xla_flags);
   if (!note.empty()) request_.notes.push_back(std::move(note));
   return {};
+}
+
+void RunOptionSet::PrintNotes() const {
+  for (const std::string& note : request_.notes) PrintError("warning: " + note);
 }
 
 Status RunOptionSet::PrepareChecks() {

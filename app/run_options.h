@@ -53,6 +53,8 @@ class RunOptionSet {
   // Once, after the arguments have been read: checks the values and puts them into the request.
   // Before any thread is started, since workers inherit the environment.
   Status Prepare(const Context& context);
+  // What Prepare() found, on standard error: for commands whose report has no notes.
+  void PrintNotes() const;
 
   // The Python environments that --python names: at most one, unless several are allowed, which is
   // said before the specs are asked for.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <utility>
 
 #include "core/debug/record/flag_text.h"
@@ -38,10 +39,24 @@ Result<replay::pjrt::XlaFlags> XlaOptions::Flags(const Limits& limits) const {
   return flags;
 }
 
+namespace {
+
+// Of a value without a flag: XLA takes what does not begin with a dash as the name of a file.
+std::string UnreadFlags(const std::string& given) {
+  const size_t first = given.find_first_not_of(" \t\n");
+  if (first == std::string::npos || given[first] == '-' || std::ifstream(given).good()) return {};
+  return fmt::format(
+      "XLA_FLAGS of the environment names the file {}, which cannot be read: no flag of it counts",
+      given);
+}
+
+}  // namespace
+
 std::string XlaOptions::AddEnvironment(std::string_view platform, replay::pjrt::XlaFlags& flags) {
   const char* const set = std::getenv("XLA_FLAGS");
-  const std::vector<std::string> words = debug::FlagsOf(set == nullptr ? "" : set);
-  if (words.empty()) return {};
+  const std::string given = set == nullptr ? "" : set;
+  const std::vector<std::string> words = debug::FlagsOf(given);
+  if (words.empty()) return UnreadFlags(given);
   const replay::PlatformRow* const row = replay::FindPlatform(platform);
   if (row == nullptr || !row->Has(replay::kXlaFlags)) {
     return fmt::format("XLA_FLAGS of the environment has no effect on {}",
@@ -49,7 +64,12 @@ std::string XlaOptions::AddEnvironment(std::string_view platform, replay::pjrt::
   }
   std::vector<std::string_view> used, left;
   for (const std::string& word : words) {
-    const std::string_view flag = std::string_view(word).substr(2);
+    constexpr std::string_view kDashes = "--";
+    if (!word.starts_with(kDashes)) {
+      left.push_back(word);
+      continue;
+    }
+    const std::string_view flag = std::string_view(word).substr(kDashes.size());
     const size_t equals = std::min(flag.find('='), flag.size());
     const std::string_view name = flag.substr(0, equals);
     const bool is_known =

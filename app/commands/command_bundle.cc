@@ -50,7 +50,10 @@ class BundleCommand : public Command {
     if (files_.size() != 1) {
       return FailEach("file", files_, InputError("expected one file").error(), context);
     }
-    if (action_ == "create") return BundleCreate(files_.front(), options_, run_, context);
+    if (action_ == "create") {
+      run_.PrintNotes();
+      return BundleCreate(files_.front(), options_, run_, context);
+    }
     if (options_.into.empty()) {
       return Fail(files_.front(),
                   InputError("open: --into DIR is missing",

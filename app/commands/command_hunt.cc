@@ -142,10 +142,11 @@ class HuntCommand : public Command {
 
  private:
   Status Prepare(const Context& context) {
-    HLOSCOPE_TRY(shared_.Prepare(context));
     debug::RunSpec& run = shared_.request();
     if (run.test.name.empty()) run.test.name = replay::PlatformWith(replay::kDumps)->name;
     if (run.reference.name.empty()) run.reference.name = replay::ReferencePlatform().name;
+    HLOSCOPE_TRY(shared_.Prepare(context));
+    shared_.PrintNotes();
     for (const std::string& platform : {run.test.name, run.reference.name}) {
       HLOSCOPE_TRY(replay::CheckPlatform(platform));
     }

@@ -80,6 +80,20 @@ FileKind KindFor(InputFormat format, std::string_view bytes) {
   return FileKind::kUnknown;
 }
 
+constexpr std::string_view kProtoRule = "proto";
+
+// Where in the text that place is; kNoOffset: it is in no line.
+uint64_t OffsetOf(std::string_view text, const Place& place) {
+  if (place.line == 0) return hlo::Diagnostic::kNoOffset;
+  size_t begin = 0;
+  for (uint32_t line = 1; line < place.line; ++line) {
+    begin = text.find('\n', begin);
+    if (begin == text.npos) return hlo::Diagnostic::kNoOffset;
+    ++begin;
+  }
+  return std::min<size_t>(begin + std::max(place.column, 1u) - 1, text.size());
+}
+
 void TakeProto(LoadedModule& loaded, Result<hlo::ProtoFile> proto) {
   if (proto) {
     loaded.proto = *std::move(proto);
@@ -87,8 +101,8 @@ void TakeProto(LoadedModule& loaded, Result<hlo::ProtoFile> proto) {
     return;
   }
   const Error& e = proto.error();
-  loaded.diagnostics.push_back(
-      {hlo::Severity::kError, "proto", e.message, e.hint, hlo::Diagnostic::kNoOffset});
+  loaded.diagnostics.push_back({hlo::Severity::kError, std::string(kProtoRule), e.message, e.hint,
+                                OffsetOf(loaded.file.bytes(), e.place)});
 }
 
 // The module inside; places of what is wrong with it are those of the part.
@@ -190,7 +204,10 @@ Result<LoadedModule> LoadSoundModule(const FileView& file, const Limits& limits,
 }
 
 Place Places::Of(const hlo::Diagnostic& diagnostic) {
-  if (loaded_.kind != FileKind::kHloText) return {loaded_.path, 0, 0};
+  // Of a proto the reader's own error has one, where it is text.
+  const bool is_text = loaded_.kind == FileKind::kHloText ||
+                       (loaded_.kind == FileKind::kHloTextProto && diagnostic.rule == kProtoRule);
+  if (!is_text) return {loaded_.path, 0, 0};
   if (!lines_) lines_.emplace(loaded_.file.bytes());
   return lines_->PlaceOf(diagnostic.offset, loaded_.path);
 }

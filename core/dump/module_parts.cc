@@ -23,7 +23,8 @@ struct TextLine {
 
 class TextLines {
  public:
-  explicit TextLines(std::string_view text) : text_(text) {}
+  explicit TextLines(std::string_view text)
+      : text_(text), at_(text.starts_with(hlo::kByteOrderMark) ? hlo::kByteOrderMark.size() : 0) {}
   bool Next(TextLine& line) {
     if (at_ >= text_.size()) return false;
     const size_t end = std::min(text_.find('\n', at_), text_.size());
@@ -35,7 +36,7 @@ class TextLines {
 
  private:
   std::string_view text_;
-  size_t at_ = 0, number_ = 0;
+  size_t at_, number_ = 0;
 };
 
 // "jit_f" of `HloModule jit_f, is_scheduled=true`, "jit_f" of `module @jit_f attributes {`.

@@ -7,12 +7,15 @@
 
 namespace hloscope {
 
-// Length of such a mark (`goo.gle/debugproto`, `goo.gle/debugstr`, `goo.gle/debugonly`) and the
-// white space around it that `text` begins with; 0 if there is none.
+// Length of what stands before the first field of a text proto: a byte order mark, such a mark
+// (`goo.gle/debugproto`, `goo.gle/debugstr`, `goo.gle/debugonly`) and the white space around it; 0
+// if there is none.
 inline size_t DebugMarkLength(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n\f\v", kMark = "goo.gle/debug";
-  const size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
-  if (!text.substr(begin).starts_with(kMark)) return 0;
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  const size_t after = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const size_t begin = std::min(text.find_first_not_of(kSpace, after), text.size());
+  if (!text.substr(begin).starts_with(kMark)) return after;
   const size_t end = text.find_first_of(kSpace, begin);
   return std::min(text.find_first_not_of(kSpace, end), text.size());
 }
