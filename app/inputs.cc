@@ -9,6 +9,7 @@
 #include "app/output.h"
 #include "core/base/format_text.h"
 #include "core/dump/container.h"
+#include "core/dump/listing/file_role.h"
 
 namespace hloscope::app {
 
@@ -38,6 +39,8 @@ std::vector<std::string> ModulesInFile(const std::string& path, const Limits& li
 
 std::string HintWithoutModules(const std::string& path, const dump::DumpModel& model) {
   const bool is_folder = dump::IsFolder(path);
+  bool has_profile = false;
+  std::string with_modules;  // of XLA's own profiles; others have none
   for (const dump::FileEntry& file : model.files()) {
     if (IsArchiveName(file.path) && dump::IsArchive(path))
       return fmt::format("{} in it is an archive itself: unpack it first", file.path);
@@ -46,11 +49,15 @@ std::string HintWithoutModules(const std::string& path, const dump::DumpModel& m
     if (dump::IsProgramKind(file.kind))
       return fmt::format("{} is StableHLO, which `hloscope run` and `hloscope convert` translate",
                          file.path);
-    if (file.role == dump::FileRole::kTrace && is_folder)
-      return fmt::format("{}/{} is a profile, which may carry modules: name it", path, file.path);
-    if (file.role == dump::FileRole::kTrace)
-      return "this is a profile without modules: name the dump of the program, or a module";
+    if (file.role != dump::FileRole::kTrace) continue;
+    has_profile = true;
+    if (with_modules.empty() && dump::BareFileName(file.path).ends_with(".xplane.pb"))
+      with_modules = file.path;
   }
+  if (is_folder && !with_modules.empty())
+    return fmt::format("{}/{} is a profile, which may carry modules: name it", path, with_modules);
+  if (has_profile)
+    return "this is a profile without modules: name the dump of the program, or a module";
   return is_folder ? "`hloscope info` shows what it contains" : "";
 }
 

@@ -250,6 +250,7 @@ class Lint(FolderTest):
         bare = self.trace('bare.xplane.pb')
         os.makedirs(self.path('run/plugins/profile/now'))
         os.rename(one, self.path('run/plugins/profile/now/host.xplane.pb'))
+        self.path('run/plugins/profile/now/host.trace.json', '{"traceEvents": []}')  # listed before it, and without modules
         for path, words in ((bare, 'a profile without modules'), (self.path('run'), 'plugins/profile/now/host.xplane.pb')):
             done = run(path)
             self.assertEqual(done.returncode, 2, done.stdout)
