@@ -146,7 +146,11 @@ class Comparer {
       out_.same += std::ranges::count_if(of_a[k].refusals, [&](const auto& refusal) {
         return first_of_a == nullptr || refusal.second.last->step < first_of_a->step;
       });
-      if (!same && !are_last) return Differ(first_of_a, only_b != nullptr ? only_b : y);
+      if (!same && !are_last) {
+        const Decision* const first_of_b = only_b != nullptr ? only_b : y;
+        return Differ(Earlier(RefusedAgain(of_a[k], of_b[k], first_of_b, false), first_of_a),
+                      Earlier(RefusedAgain(of_b[k], of_a[k], first_of_a, true), first_of_b));
+      }
       if (only_a != nullptr || only_b != nullptr) {
         // Where one side alone has a refusal: what the other decides about that producer.
         return Differ(only_a != nullptr ? only_a : About(a_, NameInA(only_b->producer), from_a_, x),
