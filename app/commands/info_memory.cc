@@ -10,6 +10,7 @@
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/hlo/index_text.h"
 #include "core/replay/gpu_targets.h"
 #include "core/replay/platform_table.h"
 
@@ -57,9 +58,9 @@ std::string TextOf(const std::string& path, const std::vector<MemoryReport>& rep
                         BytesText(report.peak_bytes), Verdict(advice));
       for (size_t i = 0; i < advice.donations.size() && i < kShownDonations; ++i) {
         const analysis::Donation& one = advice.donations[i];
-        out += FormatText("      {:>10}  argument {} {}{} to result {{{}}}\n", BytesText(one.bytes),
+        out += FormatText("      {:>10}  argument {} {}{} to result {}\n", BytesText(one.bytes),
                           one.parameter, one.name.empty() ? one.instruction : one.name,
-                          Place(one.source), Join(one.output_index, ","));
+                          Place(one.source), hlo::ShapeIndexText(one.output_index));
       }
       if (advice.donations.size() > kShownDonations)
         out += FormatText("      {} more\n", advice.donations.size() - kShownDonations);

@@ -8,6 +8,7 @@
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/debug/run/finding_text.h"
+#include "core/hlo/index_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -47,7 +48,7 @@ std::string KernelFindingText(const debug::KernelFinding& finding) {
   out += FormatText("  kernel {}{}\n", finding.kernel,
                     finding.source.empty() ? "" : FormatText(", from {}", finding.source));
   if (!finding.value.empty()) {
-    out += FormatText("    element [{}] is {}, expected {}\n", Join(finding.index, ","),
+    out += FormatText("    element {} is {}, expected {}\n", hlo::ArrayIndexText(finding.index),
                       finding.value, finding.expected);
   }
   if (!finding.patterns.empty()) out += FormatText("    {}\n", Join(finding.patterns, "; "));

@@ -10,14 +10,11 @@
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/text.h"
+#include "core/hlo/index_text.h"
 
 namespace hloscope::app {
 
 using debug::LeafComparison;
-
-std::string IndexText(const std::vector<int64_t>& index) {
-  return FormatText("{{{}}}", Join(index, ","));
-}
 
 namespace {
 
@@ -42,7 +39,7 @@ std::string HistogramText(const debug::ErrorHistogram& histogram) {
 }
 
 std::string MismatchText(const debug::ElementMismatch& mismatch) {
-  return FormatText("{}: {}, expected {}", IndexText(mismatch.index), mismatch.actual,
+  return FormatText("{}: {}, expected {}", hlo::ArrayIndexText(mismatch.index), mismatch.actual,
                     mismatch.expected);
 }
 
@@ -103,8 +100,8 @@ std::string ErrorsText(const LeafComparison& leaf) {
 }
 
 std::string LeafText(const LeafComparison& leaf, bool compared, std::string_view why_not) {
-  std::string text =
-      FormatText("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
+  std::string text = FormatText("  {:<8} {:<24}", hlo::ShapeIndexText(leaf.index),
+                                hlo::ToString(leaf.shape, false));
   if (!compared) {
     return text + " " + Counted(leaf.elements, "element") +
            (why_not.empty() ? ", no reference" : FormatText(", not compared: {}", why_not));

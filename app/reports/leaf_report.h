@@ -10,9 +10,6 @@
 
 namespace hloscope::app {
 
-// "{0,2}".
-std::string IndexText(const std::vector<int64_t>& index);
-
 // "3 of 128 differ", "all 128 equal"; values that are not equal and do not differ are "all 128
 // within the bounds".
 std::string MatchText(const debug::LeafComparison& leaf);

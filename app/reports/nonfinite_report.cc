@@ -6,6 +6,7 @@
 
 #include "core/base/format_text.h"
 #include "core/base/text.h"
+#include "core/hlo/index_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -74,9 +75,9 @@ void WriteNonFiniteJson(JsonWriter& json, const NonFinite& found) {
 std::string NonFiniteText(const NonFinite& found) {
   const bool nan = found.kind == debug::NonFiniteKind::kNan;
   std::string text =
-      FormatText("  first {}: {} ({}) {} in computation {}, element {{{}}} is {}\n",
+      FormatText("  first {}: {} ({}) {} in computation {}, element {} is {}\n",
                  nan ? "NaN" : "infinity", found.instruction, found.opcode, found.shape,
-                 found.computation, Join(found.index, ","), found.value);
+                 found.computation, hlo::ArrayIndexText(found.index), found.value);
   for (auto step = found.path.rbegin(); step != found.path.rend(); ++step) {
     text += FormatText("    called by {} ({}) in {}", step->instruction, step->opcode,
                        step->computation);

@@ -16,6 +16,7 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/debug/run/finding_text.h"
+#include "core/hlo/index_text.h"
 #include "core/hlo/text/value_text.h"
 #include "core/replay/platform_table.h"
 
@@ -207,7 +208,7 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
   std::string text = "           distance from the precise value:";
   for (const debug::PreciseSide& side : sides) {
     text += FormatText(" {} {:.3g} ULP", side.side, side.distance.max_ulp);
-    if (!side.distance.index.empty()) text += " at " + IndexText(side.distance.index);
+    if (!side.distance.index.empty()) text += " at " + hlo::ArrayIndexText(side.distance.index);
     if (side.distance.class_mismatched != 0) {
       text += FormatText(" and {} NaN or infinite on one side", side.distance.class_mismatched);
     }
@@ -444,9 +445,10 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   const bool ran = !report.error || !report.outputs.empty();
   if (ran) out = HeadText(file, report);
   for (const RunOutput& output : report.outputs) {
-    out += output.missing ? FormatText("  {:<8} no value: {}", IndexText(output.comparison.index),
-                                       output.missing->ToString())
-                          : LeafText(output.comparison, output.compared, output.not_compared);
+    out += output.missing
+               ? FormatText("  {:<8} no value: {}", hlo::ShapeIndexText(output.comparison.index),
+                            output.missing->ToString())
+               : LeafText(output.comparison, output.compared, output.not_compared);
     out += '\n';
     if (!output.precise.empty()) out += PreciseText(output.precise);
   }

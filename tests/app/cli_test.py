@@ -732,7 +732,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((status, output['mismatched']), (1, 2))
         self.assertEqual((output['first_mismatch']['index'], output['worst_mismatch']['index']), ([1], [2]))
         self.assertEqual(sum(output['error_histogram']['relative']), 3)
-        self.assertIn('worst at {2}: 4, expected 8', run('compare', a, b)[1])
+        self.assertIn('worst at [2]: 4, expected 8', run('compare', a, b)[1])
 
     def test_a_full_disk_is_an_error(self):
         with open('/dev/full', 'wb') as full:

@@ -250,7 +250,7 @@ class CompareDumps(unittest.TestCase):
         self.assertEqual((status, found['first']['what']), (1, 'module: module replica_count differs: 1 became 2'))
         large = LARGE.format(name='m', value=NUMBERS)
         status, found = record('compare', self.write('.', 'e.hlo', large), self.write('.', 'f.hlo', large.replace('7,', '70,')))
-        self.assertEqual(found['first']['what'], 'c in e: constant value differs: element {6}: 7 became 70')
+        self.assertEqual(found['first']['what'], 'c in e: constant value differs: element [6]: 7 became 70')
 
     def test_parameters_belong_together_by_number(self):
         text = 'HloModule m\n\nENTRY e {{\n  {0}.1 = f32[4] parameter(0){1}\n  {0}.2 = f32[4] parameter(1){1}\n  ROOT r = f32[4] subtract({0}.1, {0}.2)\n}}\n'
@@ -316,7 +316,7 @@ class CompareDumps(unittest.TestCase):
         # Elements that the line elides.
         a, b = (self.write('.', f'{k}.hlo', LARGE.format(name='m', value=NUMBERS.replace('16', str(k)))) for k in (16, 17))
         out = run('compare', a, b)[1]
-        self.assertIn('element {15}: 16 became 17', out)
+        self.assertIn('element [15]: 16 became 17', out)
         self.assertNotIn('  + ', out)
 
     def test_loops_count_as_often_as_they_run(self):

@@ -1,7 +1,6 @@
 #include "viewer/divergence/divergence_outcome.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <imgui/imgui.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cmath>
 
 #include "core/graph/count_text.h"
+#include "core/hlo/index_text.h"
 #include "viewer/lab/hover_values.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
@@ -112,7 +112,7 @@ void DrawOutput(Frame& frame, const debug::RunOutput& output) {
   const debug::LeafComparison& leaf = output.comparison;
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
-  Label(fmt::format("{{{}}}", fmt::join(leaf.index, ",")));
+  Label(hlo::ShapeIndexText(leaf.index));
   ImGui::TableNextColumn();
   Label(hlo::ToString(leaf.shape, false));
   ImGui::TableNextColumn();

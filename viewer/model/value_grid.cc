@@ -9,6 +9,7 @@
 
 #include "core/debug/compare/compare_values.h"
 #include "core/debug/compare/magnitude.h"
+#include "core/hlo/index_text.h"
 #include "core/hlo/text/value_text.h"
 
 namespace hloscope::viewer {
@@ -49,11 +50,7 @@ std::string ValueGrid::IndexText(int64_t element) const {
     index[d] = element % std::max<int64_t>(1, dimensions[d]);
     element /= std::max<int64_t>(1, dimensions[d]);
   }
-  std::string text = "[";
-  for (size_t d = 0; d < index.size(); ++d) {
-    text += (d == 0 ? "" : ",") + std::to_string(index[d]);
-  }
-  return text + "]";
+  return hlo::ArrayIndexText(index);
 }
 
 std::string ValueGrid::Text(ValueSide side, int64_t element) const {

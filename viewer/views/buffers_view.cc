@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "core/graph/count_text.h"
+#include "core/hlo/index_text.h"
 #include "viewer/facts/memory_plan.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -244,7 +245,7 @@ class BuffersView : public View {
     RightLabel(BytesText(value.size));
     ImGui::TableSetColumnIndex(1);
     std::string name = value.instruction.empty() ? "by an unknown instruction" : value.instruction;
-    for (int64_t i : value.shape_index) name += fmt::format("{{{}}}", i);
+    if (!value.shape_index.empty()) name += hlo::ShapeIndexText(value.shape_index);
     FittedLabel(name);
     ImGui::TableSetColumnIndex(2);
     FittedLabel(value.shape);

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <span>
 
+#include "core/hlo/index_text.h"
 #include "viewer/facts/what_if.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -185,7 +186,7 @@ class WhatIfView : public View {
     go_to(1);
     ImGui::PushID(static_cast<int>(number));
     std::string name = value.instruction.empty() ? "by an unknown instruction" : value.instruction;
-    for (const int64_t i : value.shape_index) name += fmt::format("{{{}}}", i);
+    if (!value.shape_index.empty()) name += hlo::ShapeIndexText(value.shape_index);
     if (Choice(name, "value", IsHighlighted(context, row.value)))
       context.navigation.Select(Selection::OfBuffer(module_, row.value));
     go_to(2);

@@ -1,13 +1,13 @@
 #include "core/analysis/align/change_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "core/analysis/denormals.h"
+#include "core/hlo/index_text.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/text/value_text.h"
 
@@ -96,7 +96,7 @@ std::string ConstantChangeText(const Literal& a, const Literal& b, bool exact) {
     index[d] = rest % x.shape().dimension(d);
     rest /= x.shape().dimension(d);
   }
-  return fmt::format("element {{{}}}: {}", fmt::join(index, ","), became);
+  return fmt::format("element {}: {}", hlo::ArrayIndexText(index), became);
 }
 
 std::map<std::string, std::string> AttributeTexts(const Module& module, InstructionId instruction,

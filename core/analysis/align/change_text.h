@@ -16,7 +16,7 @@ std::string BecameText(std::string_view a, std::string_view b);
 // The text, its end cut off where it is long.
 std::string ShortText(std::string_view text);
 
-// "1 became 2", "element {0,3}: 1 became 2"; empty where they are equal. `exact`: denormals and
+// "1 became 2", "element [0,3]: 1 became 2"; empty where they are equal. `exact`: denormals and
 // signs of zeros count.
 std::string ConstantChangeText(const hlo::Literal& a, const hlo::Literal& b, bool exact);
 

@@ -10,6 +10,7 @@
 #include "core/base/counted.h"
 #include "core/base/parse_json.h"
 #include "core/debug/bundle/report_values.h"
+#include "core/hlo/index_text.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::debug {
@@ -85,7 +86,7 @@ ReportSection ComparisonSection(const ReportFacts& facts) {
   };
   for (const RunOutput& output : facts.report.outputs) {
     const LeafComparison& leaf = output.comparison;
-    std::vector<std::string> row = {fmt::format("{{{}}}", fmt::join(leaf.index, ",")),
+    std::vector<std::string> row = {hlo::ShapeIndexText(leaf.index),
                                     hlo::ToString(leaf.shape, false)};
     if (output.missing) {
       row.push_back("no value");
@@ -94,7 +95,7 @@ ReportSection ComparisonSection(const ReportFacts& facts) {
     } else {
       const std::string first =
           leaf.first_mismatch
-              ? fmt::format("[{}]: {}, expected {}", fmt::join(leaf.first_mismatch->index, ","),
+              ? fmt::format("{}: {}, expected {}", hlo::ArrayIndexText(leaf.first_mismatch->index),
                             leaf.first_mismatch->actual, leaf.first_mismatch->expected)
               : "";
       for (const auto& cell : {fmt::format("{}", leaf.elements), fmt::format("{}", leaf.mismatched),

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/base/counted.h"
+#include "core/hlo/index_text.h"
 
 namespace hloscope::debug {
 namespace {
@@ -53,12 +54,13 @@ std::string ClassOf(const LeafComparison& leaf) {
 }
 
 std::string Describe(const LeafComparison& leaf) {
-  std::string text = fmt::format("result {{{}}} differs in {} of {}", fmt::join(leaf.index, ","),
+  std::string text = fmt::format("result {} differs in {} of {}", hlo::ShapeIndexText(leaf.index),
                                  leaf.mismatched, Counted(leaf.elements, "element"));
   if (!leaf.problem.empty()) text = leaf.problem;
   if (leaf.first_mismatch) {
-    text += fmt::format(": {} at [{}], expected {}", leaf.first_mismatch->actual,
-                        fmt::join(leaf.first_mismatch->index, ","), leaf.first_mismatch->expected);
+    text +=
+        fmt::format(": {} at {}, expected {}", leaf.first_mismatch->actual,
+                    hlo::ArrayIndexText(leaf.first_mismatch->index), leaf.first_mismatch->expected);
   }
   return text;
 }

@@ -2,7 +2,6 @@
 #include "core/debug/explain/nonfinite/find_nonfinite.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,6 +9,7 @@
 #include "core/debug/explain/nonfinite/inside_fusion.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/analysis/source_line.h"
+#include "core/hlo/index_text.h"
 #include "core/hlo/text/value_text.h"
 #include "core/replay/capture/nonfinite_search.h"
 
@@ -171,7 +171,7 @@ class Arrivals {
     if (!at || !id.valid()) return;
     const std::vector<int64_t> index = IndexOf(*at, leaf.shape().dimensions());
     if (report_.arrivals.size() < kMaxArrivals) {
-      const std::string place = index.empty() ? "" : fmt::format("[{}]", fmt::join(index, ","));
+      const std::string place = index.empty() ? "" : hlo::ArrayIndexText(index);
       report_.arrivals.push_back(fmt::format("{}{} is {}{}", name, place, NameOf(kind_), where));
     }
     if (first_) return;
