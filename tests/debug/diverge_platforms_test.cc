@@ -12,9 +12,12 @@
 #include "core/backends/pjrt/device_bytes.h"
 #include "core/debug/compare/compare_bits.h"
 #include "core/debug/explain/diverge/difference_paths.h"
+#include "core/debug/explain/diverge/kernel_check.h"
 #include "core/debug/explain/diverge/operand_values.h"
 #include "core/debug/explain/diverge/value_comparison.h"
 #include "core/hlo/analysis/find_instruction.h"
+#include "core/hlo/scalar_literal.h"
+#include "core/replay/platform_table.h"
 #include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
@@ -371,6 +374,25 @@ TEST(DeviceBytes, AreReadInTheOrderOfTheirLayout) {
   ASSERT_TRUE(nibbles.has_value());
   EXPECT_TRUE(std::ranges::equal(nibbles->data<int8_t>(), std::vector<int8_t>{-1, 2, -8}));
   EXPECT_FALSE(replay::pjrt::FromDeviceBytes(shape_of("f32[<=4]"), nullptr).has_value());
+}
+
+// Whole numbers have no value in double precision that a side could be nearer to.
+TEST(KernelCheckTest, WholeNumbersHaveNoPreciseValue) {
+  const auto distances = [](const std::string& type) {
+    KernelCheck check;
+    check.alone = hlo::Parsed(fmt::format(
+        "HloModule m\nENTRY e {{\n  x = {0}[] constant(3)\n  ROOT y = {0}[] negate(x)\n}}\n",
+        type));
+    check.value = {
+        hlo::ScalarLiteral(check.alone->shape(check.alone->entry().root).element_type(), 7)};
+    RunSpec request;
+    request.reference.name = replay::ReferencePlatform().name;
+    ValueWalk walk;
+    EXPECT_TRUE(MeasureDistances(check, request, walk, {}).has_value());
+    return walk.platform_distance.has_value() && walk.reference_distance.has_value();
+  };
+  EXPECT_FALSE(distances("s32"));
+  EXPECT_TRUE(distances("f32"));
 }
 
 }  // namespace

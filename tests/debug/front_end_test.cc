@@ -52,11 +52,15 @@ TEST(FrontEnd, IsBlamedWhereTheFirstStageIsNotWhatWasAsked) {
   const DivergeVerdict verdict =
       Swept({Stage(kGiven, "before_optimizations", ""), Stage(kGiven, "dce", "simplification")});
   EXPECT_EQ(verdict.status, RunStatus::kDiffers);
-  EXPECT_EQ(verdict.cause, Cause::kBeforeXla);
+  EXPECT_EQ(verdict.cause, Cause::kConversion);
   EXPECT_TRUE(verdict.passes.empty());
   ASSERT_TRUE(verdict.place.has_value());
   EXPECT_EQ(verdict.place->instruction, "r");
-  EXPECT_NE(verdict.sentence.find("the framework"), std::string::npos) << verdict.sentence;
+  EXPECT_TRUE(verdict.sentence.ends_with(
+      "; the cause is the conversion to HLO before XLA's first pass, where StableHLO is folded, "
+      "too"))
+      << verdict.sentence;
+  EXPECT_EQ(KeyOf(*verdict.cause), "before_xla");
 }
 
 TEST(FrontEnd, IsNotBlamedForWhatAPassDoes) {

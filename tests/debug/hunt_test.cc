@@ -192,11 +192,9 @@ RunReport Died(const std::string& how) {
 
 RunOutcome OutcomeOfDeath(const RunReport& report) { return OutcomeOf(report, FailureOf(report)); }
 
-std::optional<Cause> OpenMeaningOf(const std::string& body, const std::string& entry) {
+std::optional<Cause> OpenMeaningOfAll(const std::string& computations, const std::string& entry) {
   Candidate candidate;
-  candidate.module =
-      Parsed("HloModule m\nf {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n" + body +
-             "}\nENTRY e {\n" + entry + "}\n");
+  candidate.module = Parsed("HloModule m\nf {\n" + computations + "}\nENTRY e {\n" + entry + "}\n");
   RunSpec request;
   request.inputs.seed = 3;
   for (const RunReport report = RunModule(candidate.module, request);
@@ -205,6 +203,17 @@ std::optional<Cause> OpenMeaningOf(const std::string& body, const std::string& e
   request.reference.name = replay::ReferencePlatform().name;
   const hlo::InstructionId root[] = {candidate.module->entry().root};
   return OpenMeaning(candidate, root, request, {});
+}
+
+std::optional<Cause> OpenMeaningOf(const std::string& body, const std::string& entry) {
+  return OpenMeaningOfAll("  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n" + body, entry);
+}
+
+std::optional<Cause> OpenMeaningOfPairs(const std::string& entry) {
+  return OpenMeaningOfAll(
+      "  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  c = s32[] parameter(2)\n"
+      "  d = s32[] parameter(3)\n  ROOT r = pred[] compare(a, b), direction=LT\n",
+      entry);
 }
 
 TEST(OpenMeaningTest, IsOfWhatDependsOnAnOrder) {
@@ -228,6 +237,15 @@ TEST(OpenMeaningTest, IsOfWhatDependsOnAnOrder) {
   };
   EXPECT_EQ(OpenMeaningOf(less("GT"), sort), std::nullopt);
   EXPECT_EQ(OpenMeaningOf(less("GE"), sort), Cause::kComparator);
+  const auto pairs = [](const std::string& keys, const std::string& more) {
+    return "  x = s32[4] constant({" + keys +
+           "})\n  i = s32[4] iota(), iota_dimension=0\n  ROOT r = (s32[4], s32[4]) sort(x, i), "
+           "dimensions={0}, to_apply=f" +
+           more + "\n";
+  };
+  EXPECT_EQ(OpenMeaningOfPairs(pairs("3, 1, 3, 2", "")), Cause::kTies);
+  EXPECT_EQ(OpenMeaningOfPairs(pairs("3, 1, 3, 2", ", is_stable=true")), std::nullopt);
+  EXPECT_EQ(OpenMeaningOfPairs(pairs("3, 1, 4, 2", "")), std::nullopt);
 
   const auto scatter = [](const std::string& places) {
     return "  x = f32[9] parameter(0)\n  p = s32[3,1] constant({" + places +
@@ -239,6 +257,35 @@ TEST(OpenMeaningTest, IsOfWhatDependsOnAnOrder) {
   EXPECT_EQ(OpenMeaningOf(last, scatter("{1}, {4}, {2}")), std::nullopt);
   EXPECT_EQ(OpenMeaningOf(last, scatter("{1}, {4}, {1}")), Cause::kOverlappingUpdates);
   EXPECT_EQ(OpenMeaningOf(add, scatter("{1}, {4}, {1}")), std::nullopt);
+}
+
+// What is not even sorted is no matter of ties.
+TEST(OpenMeaningTest, TiesAreOfSortedResults) {
+  const auto array = [](std::vector<int32_t> values) {
+    return hlo::Literal::Of<int32_t>(hlo::Shape::Array(hlo::ElementType::kS32, {4}), values);
+  };
+  const Candidate candidate = {Parsed(R"(HloModule m
+f {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  x = s32[4] parameter(0)
+  i = s32[4] parameter(1)
+  ROOT s = (s32[4], s32[4]) sort(x, i), dimensions={0}, to_apply=f
+}
+)"),
+                               {array({3, 1, 3, 2}), array({0, 1, 2, 3})}};
+  const hlo::InstructionId root[] = {candidate.module->entry().root};
+  const auto ask = [&](std::vector<int32_t> keys, std::vector<int32_t> places) {
+    const std::vector<hlo::Literal> actual = {array(std::move(keys)), array(std::move(places))};
+    return OpenOrder(candidate, root, {}, {}, actual);
+  };
+  EXPECT_EQ(ask({1, 2, 3, 3}, {1, 3, 2, 0}), Cause::kTies);
+  EXPECT_EQ(ask({1, 3, 2, 3}, {1, 2, 3, 0}), std::nullopt);
 }
 
 TEST(StabilityTest, IsOfFailuresThatAllAgree) {

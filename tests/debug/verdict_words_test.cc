@@ -1,7 +1,10 @@
 // Verdicts in words: what is called a rounding is one.
 #include <gtest/gtest.h>
 
+#include "core/debug/explain/diverge/computed_by.h"
 #include "core/debug/explain/diverge/verdict.h"
+#include "core/hlo/analysis/find_instruction.h"
+#include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
 namespace {
@@ -34,6 +37,54 @@ TEST(VerdictWordsTest, OneStepIsARounding) {
   EXPECT_EQ(KeyOf(*verdict.cause), "library");
   EXPECT_EQ(CausePhrase(Differing(hlo::ElementType::kF16, 1, Cause::kCodeGeneration)),
             "a rounding of one step in f16 by the generated code");
+}
+
+// Fourier transforms are computed by libraries, never by generated code.
+TEST(VerdictWordsTest, AnFftIsThatOfALibrary) {
+  DivergeVerdict verdict = Differing(hlo::ElementType::kC64, 9, Cause::kLibrary);
+  verdict.place->opcode = "fft";
+  EXPECT_EQ(CausePhrase(verdict),
+            "the FFT of a library, whose result differs from that of the reference");
+  verdict.worst->shape = hlo::Shape::Array(hlo::ElementType::kF32, {4});
+  verdict.worst->max_ulp = 1;
+  EXPECT_EQ(CausePhrase(verdict), "a rounding of one step in f32 by the FFT of a library");
+  // A call of a function around it.
+  verdict.place->opcode = "call";
+  verdict.kernel_opcode = "fft";
+  EXPECT_EQ(CausePhrase(verdict), "a rounding of one step in f32 by the FFT of a library");
+  verdict.cause = Cause::kDenormals;
+  EXPECT_EQ(CausePhrase(verdict), Describe(Cause::kDenormals));
+}
+
+TEST(VerdictWordsTest, WhoComputesAnInstruction) {
+  const auto module = hlo::Parsed(R"(HloModule m
+ENTRY e {
+  x = c64[8] parameter(0)
+  f = c64[8] fft(x), fft_type=FFT, fft_length={8}
+  ROOT r = c64[8] add(f, x)
+}
+)");
+  EXPECT_EQ(ComputedBy(*module, hlo::FindInstruction(*module, "f")), Cause::kLibrary);
+  EXPECT_EQ(ComputedBy(*module, hlo::FindInstruction(*module, "r")), Cause::kCodeGeneration);
+}
+
+// A side that rounds as the module asks is farther from a value that is not rounded.
+TEST(VerdictWordsTest, ThePreciseValueMayLeaveOutRoundings) {
+  DivergeVerdict verdict = Differing(hlo::ElementType::kF32, 9, Cause::kLibrary);
+  ValueWalk& walk = verdict.walk.emplace();
+  walk.reached = {0};
+  walk.platform_distance.emplace().max_ulp = 0.25;
+  walk.reference_distance.emplace().max_ulp = 4;
+  const std::string nearer =
+      "; xla-cpu is nearer to the value in double precision (0.25 against 4 ULP)";
+  WriteSentence(verdict);
+  EXPECT_NE(verdict.sentence.find(nearer + "; the cause"), std::string::npos) << verdict.sentence;
+  walk.asks_for_rounding = true;
+  WriteSentence(verdict);
+  EXPECT_NE(verdict.sentence.find(
+                nearer + ", which leaves out the roundings that the module asks for; the cause"),
+            std::string::npos)
+      << verdict.sentence;
 }
 
 // Where the counts are those of a result, and not of the instruction that the sentence names.

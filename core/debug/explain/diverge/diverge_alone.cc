@@ -5,10 +5,11 @@
 
 #include <algorithm>
 
-#include "core/analysis/place/placement.h"
 #include "core/base/counted.h"
+#include "core/debug/explain/diverge/computed_by.h"
 #include "core/debug/explain/diverge/kernel_check.h"
 #include "core/debug/explain/diverge/lone_kernels.h"
+#include "core/debug/explain/diverge/open_meaning.h"
 #include "core/debug/explain/diverge/optimised_module.h"
 #include "core/debug/explain/diverge/plain_run.h"
 #include "core/hlo/analysis/find_instruction.h"
@@ -55,7 +56,7 @@ class LoneDivergence {
                                               Counted(std::ssize(kernels.not_run), "instruction"),
                                               kernels.not_run[0]));
     }
-    Settle(kernels, *optimized);
+    Settle(kernels, {optimized, arguments});
     verdict_.walk = std::move(kernels.walk);
     WriteSentence(verdict_);
     return std::move(verdict_);
@@ -91,7 +92,7 @@ class LoneDivergence {
     return false;
   }
 
-  void Settle(const LoneKernels& found, const Module& optimized) {
+  void Settle(const LoneKernels& found, const Candidate& optimized) {
     const bool differs = !found.walk.reached.empty() || !found.kernels.empty();
     verdict_.status = differs ? RunStatus::kDiffers : RunStatus::kEqual;
     if (!differs) return;
@@ -125,14 +126,11 @@ class LoneDivergence {
     if (findings.size() > 1) verdict_.findings = std::move(findings);
   }
 
-  static Cause CauseOf(const LoneKernel& kernel, const Module& optimized) {
-    const hlo::InstructionId id = hlo::FindInstruction(optimized, kernel.place.instruction);
+  Cause CauseOf(const LoneKernel& kernel, const Candidate& optimized) const {
+    const hlo::InstructionId id = hlo::FindInstruction(*optimized.module, kernel.place.instruction);
     if (!id.valid()) return Cause::kCodeGeneration;
-    const analysis::Placement placement =
-        analysis::FindPlacement(optimized, analysis::Target::kCpu);
-    return placement.instructions[id.index].place == analysis::Place::kLibraryCall
-               ? Cause::kLibrary
-               : Cause::kCodeGeneration;
+    return OpenOrder(optimized, {&id, 1}, request_, stop_)
+        .value_or(ComputedBy(*optimized.module, id));
   }
 
   const std::shared_ptr<const Module>& module_;

@@ -9,10 +9,11 @@
 #include <utility>
 
 #include "core/analysis/place/boundaries.h"
-#include "core/analysis/place/placement.h"
 #include "core/debug/compare/compare_bits.h"
+#include "core/debug/explain/diverge/computed_by.h"
 #include "core/debug/explain/diverge/difference_paths.h"
 #include "core/debug/explain/diverge/kernel_check.h"
+#include "core/debug/explain/diverge/open_meaning.h"
 #include "core/debug/explain/diverge/optimised_module.h"
 #include "core/debug/explain/diverge/plain_run.h"
 #include "core/debug/explain/diverge/value_comparison.h"
@@ -251,7 +252,8 @@ class PlatformDivergence {
     const Module& module = *optimized_;
     DivergePlace place{std::string(module.name(key.instruction)),
                        std::string(module[module[module[key.instruction].computation].name]),
-                       CallsText(module, key)};
+                       CallsText(module, key),
+                       std::string(ToString(module[key.instruction].opcode))};
     if (platform_->inputs().size() > 1) {
       place.calls += fmt::format("{}device {}", place.calls.empty() ? "" : ", ", key.device);
     }
@@ -323,7 +325,7 @@ class PlatformDivergence {
                          std::move(inside->together)});
       }
     }
-    return CheckMemory(guilty.check).value_or(CauseOf(guilty.difference->key.instruction, walk));
+    return CheckMemory(guilty.check).value_or(CauseOf(guilty, walk));
   }
 
   // What the kernel does wrong with memory, where the GPU is a simulated one.
@@ -355,8 +357,9 @@ class PlatformDivergence {
            walk.platform_distance->max_ulp <= kMaxUlp;
   }
 
-  Cause CauseOf(InstructionId id, const ValueWalk& walk) const {
+  Cause CauseOf(const Guilty& guilty, const ValueWalk& walk) const {
     const Module& module = *optimized_;
+    const InstructionId id = guilty.difference->key.instruction;
     const hlo::Opcode opcode = module[id].opcode;
     if (varies_) return Cause::kUninitialised;
     if (opcode == hlo::Opcode::kRng || opcode == hlo::Opcode::kRngBitGenerator ||
@@ -364,10 +367,12 @@ class PlatformDivergence {
       return Cause::kRandomNumbers;
     }
     if (IsApproximated(walk)) return Cause::kApproximation;
-    const analysis::Placement placement = analysis::FindPlacement(module, analysis::Target::kCpu);
-    return placement.instructions[id.index].place == analysis::Place::kLibraryCall
-               ? Cause::kLibrary
-               : Cause::kCodeGeneration;
+    const KernelCheck& check = guilty.check;
+    std::vector<InstructionId> all;
+    for (uint32_t i = 0; i < check.alone->instructions().size(); ++i) all.emplace_back(i);
+    const Candidate alone = {check.alone, check.arguments};
+    if (const auto open = OpenOrder(alone, all, request_, stop_, check.value)) return *open;
+    return ComputedBy(module, id);
   }
 
   const std::shared_ptr<const Module>& module_;

@@ -96,6 +96,16 @@ std::shared_ptr<const Module> Inlined(const Module& module) {
   return builder.Build();
 }
 
+// Whether anything in it is computed in floats, which have a value in double precision.
+bool HasFloats(const Module& module) {
+  return std::ranges::any_of(module.instructions(), [&](const hlo::Instruction& instruction) {
+    return std::ranges::any_of(module[instruction.shape].Leaves(), [](const auto& leaf) {
+      const hlo::ElementType type = leaf.second->element_type();
+      return leaf.second->IsArray() && (hlo::IsFloat(type) || hlo::IsComplex(type));
+    });
+  });
+}
+
 // The arguments in the order that the operands of the root give the called parameters.
 std::vector<Literal> CalledArguments(const Module& module, const std::vector<Literal>& arguments) {
   std::vector<Literal> called;
@@ -161,6 +171,8 @@ Result<KernelCheck> CheckKernel(const Module& module, const ValueKey& key, Value
 
 Status MeasureDistances(const KernelCheck& check, const RunSpec& request, ValueWalk& walk,
                         std::stop_token stop) {
+  if (!HasFloats(*check.alone)) return {};
+  walk.asks_for_rounding = eval::AsksForRounding(*check.alone);
   const std::string evaluator(replay::ReferencePlatform().name);
   HLOSCOPE_ASSIGN_OR_RETURN(
       const std::vector<Literal> precise,

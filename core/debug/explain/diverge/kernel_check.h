@@ -29,7 +29,8 @@ Result<KernelCheck> CheckKernel(const hlo::Module& module, const replay::ValueKe
                                 const std::vector<std::vector<hlo::Literal>>& inputs,
                                 const RunSpec& request, std::stop_token stop);
 
-// How far both sides are from the values in double precision, the worst leaf of each.
+// How far both sides are from the values in double precision, the worst leaf of each; none where
+// nothing is computed in floats.
 Status MeasureDistances(const KernelCheck& check, const RunSpec& request, ValueWalk& walk,
                         std::stop_token stop);
 

@@ -143,8 +143,10 @@ class LoneWalk {
   // With the place inside of what it runs, where one is found.
   LoneKernel KernelOf(const std::shared_ptr<const Module>& module, const InstructionReport& report,
                       const std::vector<Literal>& arguments, const std::string& calls, int depth) {
-    LoneKernel kernel{
-        {report.instruction, report.computation, calls}, {}, report.together_with, {}};
+    LoneKernel kernel{{report.instruction, report.computation, calls, report.opcode},
+                      {},
+                      report.together_with,
+                      {}};
     for (const LeafComparison& leaf : report.outputs) {
       if (!leaf.equal()) kernel.worst = leaf;
     }

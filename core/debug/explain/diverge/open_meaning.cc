@@ -1,6 +1,8 @@
 // Laws tried on values, orders reversed.
 #include "core/debug/explain/diverge/open_meaning.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,6 +17,8 @@
 #include "core/debug/run/update_order.h"
 #include "core/eval/numbers/precise.h"
 #include "core/hlo/opcode_table.h"
+#include "core/hlo/rewrite/rewriter.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::debug {
 namespace {
@@ -53,8 +57,24 @@ class Asker {
     if (kReductions.Has(opcode) && BreaksMonoid(id)) return Cause::kCombiner;
     if (opcode == Opcode::kReduce && MovesWithInitialValue()) return Cause::kInitialValue;
     if (opcode == Opcode::kSort && IsIllOrdered(id)) return Cause::kComparator;
+    if (opcode == Opcode::kSort && MovesWithTies(id)) return Cause::kTies;
     if (opcode == Opcode::kScatter && MovesWithOrder(id)) return Cause::kOverlappingUpdates;
     return std::nullopt;
+  }
+
+  // Whether the sort leaves `actual` as it is; true as well where it does not give them, or is
+  // given something else than parameters.
+  bool IsSorted(InstructionId id, std::span<const Literal> actual) const {
+    const auto operands = module_.operands(id);
+    if (module_.entry().root != id || actual.size() != operands.size()) return true;
+    std::vector<Literal> arguments = candidate_.arguments;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (module_[operands[k]].opcode != Opcode::kParameter) return true;
+      const int64_t number = module_.GetInt(module_[operands[k]], AttributeKey::kParameterNumber);
+      arguments[static_cast<size_t>(number)] = actual[k];
+    }
+    const std::vector<Literal> again = Run(candidate_.module, std::move(arguments));
+    return again.size() == actual.size() && SameValues(again, {actual.begin(), actual.end()});
   }
 
  private:
@@ -175,6 +195,31 @@ class Asker {
     return false;
   }
 
+  // A stable sort keeps the order of the elements that its comparator takes for equal.
+  bool MovesWithTies(InstructionId id) const {
+    if (module_.GetBool(module_[id], AttributeKey::kIsStable)) return false;
+    const auto other = WithElementsReversed(candidate_.module, id);
+    return other.has_value() && Moves(*other);
+  }
+
+  // The sort gets its elements from the last to the first.
+  static Result<ModulePtr> WithElementsReversed(const ModulePtr& module, InstructionId id) {
+    hlo::Rewriter rewriter(module);
+    const hlo::Instruction& sort = (*module)[id];
+    const std::array attributes = {rewriter.builder().MakeInts(
+        AttributeKey::kDimensions, module->GetInts(sort, AttributeKey::kDimensions))};
+    const auto operands = module->operands(id);
+    for (uint32_t k = 0; k < operands.size(); ++k) {
+      const std::array from = {operands[k]};
+      rewriter.SetOperand(
+          id, k,
+          rewriter.Add(sort.computation, fmt::format("reversed.{}", k), Opcode::kReverse,
+                       module->shape(operands[k]).WithoutLayouts(), from, attributes));
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(auto made, rewriter.Finish());
+    return made.module;
+  }
+
   static std::vector<size_t> SampledElements(const Literal& array) {
     constexpr size_t kFirst = 8, kOdd = 4;
     Shape wide = array.shape().WithoutLayouts();
@@ -210,6 +255,22 @@ class Asker {
 };
 
 }  // namespace
+
+std::optional<Cause> OpenOrder(const Candidate& candidate,
+                               std::span<const InstructionId> instructions, const RunSpec& request,
+                               const std::stop_token& stop, std::span<const Literal> actual) {
+  static constexpr hlo::OpcodeSet kOrdered = {Opcode::kScatter, Opcode::kSort};
+  RunSpec on_reference = request;
+  on_reference.reference.name = replay::ReferencePlatform().name;
+  const Asker asker(candidate, on_reference, stop);
+  for (const InstructionId id : instructions) {
+    if (!kOrdered.Has((*candidate.module)[id].opcode)) continue;
+    const auto cause = asker.Ask(id);
+    if (cause && (cause != Cause::kTies || actual.empty() || asker.IsSorted(id, actual)))
+      return cause;
+  }
+  return std::nullopt;
+}
 
 std::optional<Cause> OpenMeaning(const Candidate& candidate,
                                  std::span<const InstructionId> instructions,

@@ -103,6 +103,7 @@ std::optional<DivergePlace> PlaceOf(const Json& json) {
   Take(json, "instruction", place.instruction);
   Take(json, "computation", place.computation);
   Take(json, "calls", place.calls);
+  Take(json, "opcode", place.opcode);
   if (place.instruction.empty()) return std::nullopt;
   return place;
 }

@@ -47,6 +47,7 @@ struct ValueWalk {
   std::string bits;  // the same in words
   // The first divergence: by how many ULP each side is away from the value in double precision.
   std::optional<PreciseDistance> platform_distance, reference_distance;
+  bool asks_for_rounding = false;  // which that value leaves out
   std::optional<InnerPoint> inner;
   // The results differ, and those of the optimised module do not: its passes made the difference.
   bool passes_differ = false;

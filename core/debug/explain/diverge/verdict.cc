@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/counted.h"
+#include "core/hlo/index_text.h"
 
 namespace hloscope::debug {
 namespace {
@@ -61,7 +62,11 @@ std::string NearerPhrase(const DivergeVerdict& verdict) {
   const auto key = [](const PreciseDistance& d) {
     return std::pair(d.class_mismatched, d.max_ulp);
   };
-  if (key(ours) == key(theirs)) return "; both are as far from the value in double precision";
+  const std::string_view without = verdict.walk->asks_for_rounding
+                                       ? ", which leaves out the roundings that the module asks for"
+                                       : "";
+  if (key(ours) == key(theirs))
+    return fmt::format("; both are as far from the value in double precision{}", without);
   const bool we_are = key(ours) < key(theirs);
   const PreciseDistance &near = we_are ? ours : theirs, &far = we_are ? theirs : ours;
   std::string out = fmt::format("; {} is nearer to the value in double precision",
@@ -69,13 +74,14 @@ std::string NearerPhrase(const DivergeVerdict& verdict) {
   if (near.class_mismatched == far.class_mismatched) {
     out += fmt::format(" ({:.3g} against {:.3g} ULP)", near.max_ulp, far.max_ulp);
   }
+  out += without;
   return out;
 }
 
 // A result by its number, as everywhere, or by its place in a tuple of tuples.
 std::string ResultName(const std::vector<int64_t>& index) {
   return index.size() == 1 ? fmt::format("out{}", index.front())
-                           : fmt::format("result {{{}}}", fmt::join(index, ","));
+                           : "result " + hlo::ShapeIndexText(index);
 }
 
 std::string DifferenceSentence(const DivergeVerdict& verdict) {
@@ -173,6 +179,10 @@ std::string EqualSentence(const DivergeVerdict& verdict) {
   return "both agree within the bounds";
 }
 
+bool IsFft(const DivergeFinding& finding) {
+  return finding.kernel_opcode == "fft" || (finding.place && finding.place->opcode == "fft");
+}
+
 // "out1, out3", the first of them.
 std::string ResultNames(const std::vector<int64_t>& results) {
   constexpr size_t kMax = 4;
@@ -194,7 +204,7 @@ std::string OtherResultsSentence(const DivergeVerdict& verdict) {
       out += fmt::format("; {} {} for another reason", names, differ);
       if (finding.place) out += ", first at " + PlacePhrase(*finding.place);
       if (!finding.edit.what.empty()) out += ": " + finding.edit.what;
-      if (finding.cause) out += fmt::format(", the cause is {}", Describe(*finding.cause));
+      if (finding.cause) out += ", the cause is " + CausePhrase(finding);
     }
     if (!finding.cured_by.empty()) out += ", fixed by " + CuresPhrase(finding.cured_by);
     if (finding.confirmed) out += *finding.confirmed ? ", confirmed" : ", not confirmed";
@@ -212,7 +222,7 @@ std::string SecondSentence(const DivergeVerdict& verdict) {
                                 Counted(first.mismatched, "element"),
                                 VerbFor(first.mismatched, "differs", "differ"));
   if (second.place) out += " at " + PlacePhrase(*second.place);
-  if (second.cause) out += fmt::format(", the cause is {}", Describe(*second.cause));
+  if (second.cause) out += ", the cause is " + CausePhrase(second);
   return out + ", fixed by " + CuresPhrase(second.cured_by);
 }
 
@@ -224,6 +234,7 @@ DivergeFinding OnlyFinding(const DivergeVerdict& verdict) {
           .place = verdict.place,
           .edit = verdict.edit,
           .kernel = verdict.kernel,
+          .kernel_opcode = verdict.kernel_opcode,
           .cured_by = verdict.cured_by,
           .confirmed = verdict.confirmed,
           .tries = verdict.tries};
@@ -234,6 +245,7 @@ void SetFirstFinding(DivergeVerdict& verdict, DivergeFinding first) {
   verdict.place = first.place;
   verdict.edit = first.edit;
   verdict.kernel = first.kernel;
+  verdict.kernel_opcode = first.kernel_opcode;
   verdict.cured_by = first.cured_by;
   verdict.confirmed = first.confirmed;
   verdict.tries = first.tries;
@@ -251,6 +263,13 @@ std::string JudgedResults(const DivergeVerdict& verdict, const DivergeFinding& f
 std::string_view KeyOf(Cause cause) { return kCauses[static_cast<size_t>(cause)].key; }
 std::string_view Describe(Cause cause) { return kCauses[static_cast<size_t>(cause)].text; }
 
+std::string CausePhrase(const DivergeFinding& finding) {
+  if (!finding.cause) return {};
+  if (finding.cause == Cause::kLibrary && IsFft(finding))
+    return "the FFT of a library, whose result differs from that of the reference";
+  return std::string(Describe(*finding.cause));
+}
+
 std::string CausePhrase(const DivergeVerdict& verdict) {
   if (!verdict.cause) return {};
   const bool is_library = verdict.cause == Cause::kLibrary;
@@ -262,11 +281,13 @@ std::string CausePhrase(const DivergeVerdict& verdict) {
     if (verdict.cause == Cause::kCodeGeneration && pass != verdict.cured_by.end())
       return fmt::format(
           "the code generated for what {} makes: the module is correct at every stage", *pass);
-    return std::string(Describe(*verdict.cause));
+    return CausePhrase(OnlyFinding(verdict));
   }
+  const std::string_view library =
+      IsFft(OnlyFinding(verdict)) ? "the FFT of a library" : "a library call or library fusion";
   return fmt::format("a rounding of one step in {} by {}",
                      hlo::ToString(verdict.worst->shape.element_type()),
-                     is_library ? "a library call or library fusion" : "the generated code");
+                     is_library ? library : "the generated code");
 }
 
 std::string CuresPhrase(const std::vector<std::string>& cured_by) {

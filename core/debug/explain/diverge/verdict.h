@@ -44,7 +44,8 @@ struct InstructionEdit {
 // The place of a difference. Names are bare; those of what was removed are as before.
 struct DivergePlace {
   std::string instruction, computation;
-  std::string calls;  // how it was reached: "while.3 iteration 2"; empty in the entry
+  std::string calls;        // how it was reached: "while.3 iteration 2"; empty in the entry
+  std::string opcode = {};  // empty: not told
 };
 
 // A pass whose stage means something else than the stage before it.
@@ -64,6 +65,7 @@ struct DivergeFinding {
   std::optional<DivergePlace> place = {};
   InstructionEdit edit = {};               // of two modules
   std::string kernel = {};                 // that computes it; empty: unknown
+  std::string kernel_opcode = {};          // of its instruction; empty: not told
   std::vector<std::string> cured_by = {};  // what ends this one
   int64_t mismatched = -1;                 // elements that differ without it; -1: not known
   std::vector<int64_t> results = {};       // by number, that it leads to; empty: not told
@@ -95,6 +97,7 @@ struct DivergeVerdict {
   // kernel alone repeats the fault. Absent: not found out.
   std::optional<bool> confirmed;
   std::string kernel;               // that computes the place; empty: unknown
+  std::string kernel_opcode;        // of its instruction; empty: not told
   std::optional<int64_t> ptx_line;  // in the module's PTX
   std::vector<DivergeTry> tries;
   // What differs, each with its own place, tries and cure. The fields above are those of the first;
@@ -137,6 +140,7 @@ void WriteSentence(DivergeVerdict& verdict);
 // What stands after "the cause is": of a library or generated code that is one step away in the
 // type of the values, that; else what Describe says. Empty where there is no cause.
 std::string CausePhrase(const DivergeVerdict& verdict);
+std::string CausePhrase(const DivergeFinding& finding);  // without regard to its size
 
 // What stands after "fixed by": "disabling algsimp or by --xla_x=false", a pass being switched off
 // and a flag having the value that helps.

@@ -24,6 +24,7 @@ void WritePlace(JsonWriter& json, const std::optional<DivergePlace>& place) {
   OptionalField(json, "instruction", place ? place->instruction : "");
   OptionalField(json, "computation", place ? place->computation : "");
   if (place && !place->calls.empty()) json.Field("calls", place->calls);
+  if (place && !place->opcode.empty()) json.Field("opcode", place->opcode);
 }
 
 void WriteEdit(JsonWriter& json, const InstructionEdit& edit) {

@@ -24,7 +24,7 @@ Result<std::optional<LeafComparison>> AgainstExpected(const StageValues& values,
   return std::nullopt;
 }
 
-void Note(DivergeVerdict& verdict, std::string what,
+void Note(DivergeVerdict& verdict, Cause cause, std::string what,
           const Result<std::optional<LeafComparison>>& worst) {
   DivergeTry attempt{std::move(what), {}, ""};
   if (!worst) {
@@ -36,7 +36,7 @@ void Note(DivergeVerdict& verdict, std::string what,
   verdict.tries.push_back(std::move(attempt));
   if (!worst || !*worst) return;
   verdict.status = RunStatus::kDiffers;
-  verdict.cause = Cause::kBeforeXla;
+  verdict.cause = cause;
   if (!verdict.worst) verdict.worst = **worst;
 }
 
@@ -48,7 +48,7 @@ void CheckBeforeXla(DivergeVerdict& verdict, const StageValues& values, const Ru
                     const std::stop_token& stop) {
   if (!verdict.passes.empty() || verdict.cause || stop.stop_requested()) return;
   if (!given.compare.expect.empty() || given.compare.recorded) {
-    Note(verdict, "the module before optimizations, against the expected values",
+    Note(verdict, Cause::kBeforeXla, "the module before optimizations, against the expected values",
          AgainstExpected(values, given, module, stop));
   }
   if (!source || *source != nullptr) {
@@ -57,8 +57,8 @@ void CheckBeforeXla(DivergeVerdict& verdict, const StageValues& values, const Ru
       HLOSCOPE_ASSIGN_OR_RETURN(const Leaves meant, values.Plain(made_of));
       return WorstDifference(results, meant, given.compare.bounds);
     };
-    Note(verdict, "the module before optimizations, against the StableHLO of the dump",
-         against_source());
+    Note(verdict, Cause::kConversion,
+         "the module before optimizations, against the StableHLO of the dump", against_source());
   }
   WriteSentence(verdict);
 }

@@ -13,8 +13,9 @@ namespace hloscope::debug {
 
 // Adds to a verdict that names neither pass nor cause what the module before optimizations gives:
 // held against what `given` expects of it, and against the module made of the StableHLO that it
-// comes from (null: there is none; an error becomes a try that could not be made). Where one
-// differs, the cause is kBeforeXla. `results` are the module's own.
+// comes from (null: there is none; an error becomes a try that could not be made). Where the first
+// differs, the cause is kBeforeXla, where the second does, kConversion. `results` are the module's
+// own.
 void CheckBeforeXla(DivergeVerdict& verdict, const StageValues& values, const RunSpec& given,
                     const std::shared_ptr<const hlo::Module>& module, const Leaves& results,
                     const Result<std::shared_ptr<const hlo::Module>>& source,

@@ -59,7 +59,10 @@ void AddTries(DivergeVerdict tried, DivergeFinding& finding) {
     if (same == finding.tries.end()) finding.tries.push_back(std::move(attempt));
   }
   finding.cured_by = std::move(tried.cured_by);
-  if (finding.kernel.empty()) finding.kernel = std::move(tried.kernel);
+  if (finding.kernel.empty()) {
+    finding.kernel = std::move(tried.kernel);
+    finding.kernel_opcode = std::move(tried.kernel_opcode);
+  }
   const bool is_vague = !finding.cause || finding.cause == Cause::kUnexplained ||
                         finding.cause == Cause::kCodeGeneration;
   if (tried.cause && is_vague) {
@@ -84,8 +87,7 @@ RunSpec OnReference(const RunSpec& request) {
 // has passes, unless what it gives is right and the other one has some too. Fewer where time is
 // over; none where neither has.
 std::vector<DivergeVerdict> ExplainSides(const std::shared_ptr<const hlo::Module>& module,
-                                         const RunSpec& request,
-                                         std::span<const JudgedSet> judged,
+                                         const RunSpec& request, std::span<const JudgedSet> judged,
                                          const std::stop_token& stop) {
   std::vector<DivergeVerdict> explained;
   const bool tests = HasPasses(request.test.name);

@@ -6,8 +6,10 @@
 
 #include "core/backends/pjrt/api.h"
 #include "core/base/counted.h"
+#include "core/debug/explain/diverge/computed_by.h"
 #include "core/debug/explain/diverge/diverge_alone.h"
 #include "core/debug/explain/diverge/lone_kernels.h"
+#include "core/debug/explain/diverge/open_meaning.h"
 #include "core/debug/explain/diverge/optimised_module.h"
 #include "core/debug/explain/diverge/other_rounding.h"
 #include "core/debug/explain/kernels/explain_program.h"
@@ -99,7 +101,7 @@ class Explainer {
                         Counted(tries_.module()->instructions().size(), "instruction"),
                         pipeline_.stages.front().module->instructions().size()));
       }
-      if (verdict_.cause == Cause::kBeforeXla) {
+      if (verdict_.cause == Cause::kConversion) {
         ConfirmFrontEnd(verdict_, tries_, pipeline_, stop_);
       } else {
         TryAll();
@@ -199,6 +201,7 @@ class Explainer {
         {contracted || may_contract, Cause::kFma, contracted},
         {IsApproximation(moves), Cause::kApproximation, reference_is_nearer_},
         {reordered, Cause::kReductionOrder, true},
+        {open_.has_value(), open_.value_or(Cause::kUnexplained), true},
         {moves, Cause::kIllConditioned, true},
         {is_library_, Cause::kLibrary, repeats},
         // Every stage means the right thing.
@@ -327,7 +330,7 @@ class Explainer {
     const RunReport report = RunModule(tries_.module(), request, stop_);
     const auto& first = report.first_divergent;
     if (!first) return;
-    verdict_.place = {first->instruction, first->computation, ""};
+    verdict_.place = {first->instruction, first->computation, "", first->opcode};
     for (const LeafComparison& leaf : first->outputs) {
       if (leaf.equal()) continue;
       verdict_.worst = leaf;
@@ -377,12 +380,19 @@ class Explainer {
     const hlo::InstructionId id = hlo::FindInstruction(*compiled, verdict_.kernel);
     if (!id.valid()) return;
     const hlo::Instruction& instruction = (*compiled)[id];
+    verdict_.kernel_opcode = hlo::ToString(instruction.opcode);
     constexpr int64_t kCustom = static_cast<int64_t>(hlo::FusionKind::kCustom);
     const bool is_custom =
         instruction.opcode == hlo::Opcode::kFusion &&
         compiled->GetInt(instruction, hlo::AttributeKey::kFusionKind, -1) == kCustom;
     multiplies_and_adds_ = MultipliesAndAdds(*compiled, id);
-    is_library_ = is_custom || instruction.opcode == hlo::Opcode::kCustomCall;
+    open_ = OpenOrder({compiled, LeafArguments(tries_.request().inputs.arguments)}, {&id, 1},
+                      tries_.request(), stop_);
+    // Our own compiler writes code for most of what XLA leaves to libraries.
+    const bool may_be_ours =
+        replay::IsOwnCompiler(verdict_.platform) && instruction.opcode != hlo::Opcode::kFft;
+    is_library_ = is_custom || instruction.opcode == hlo::Opcode::kCustomCall ||
+                  (!may_be_ours && ComputedBy(*compiled, id) == Cause::kLibrary);
   }
 
   // A product is added up inside of it, which code generation may round once.
@@ -408,6 +418,7 @@ class Explainer {
   bool multiplies_and_adds_ = false, is_approximation_ = false;
   bool reference_is_nearer_ = false;  // to the value in double precision
   bool is_library_ = false;           // what differs in the code is a library's
+  std::optional<Cause> open_;         // an order of the kernel that HLO leaves open
 };
 
 }  // namespace

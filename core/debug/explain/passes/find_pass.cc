@@ -256,7 +256,7 @@ class Sweep {
 
   // The module that was asked for went through another form, which changed its meaning.
   void BlameFrontEnd(const PassStage& stage, const Leaves& results, const LeafComparison& worst) {
-    verdict_.cause = Cause::kBeforeXla;
+    verdict_.cause = Cause::kConversion;
     verdict_.worst = worst;
     verdict_.warnings.push_back(stage.file + ": is not equivalent to the module given");
     auto edit =
@@ -289,7 +289,7 @@ class Sweep {
       WriteSentence(verdict_);
       return;
     }
-    const bool is_given = verdict_.cause == Cause::kBeforeXla;
+    const bool is_given = verdict_.cause == Cause::kConversion;
     verdict_.status =
         verdict_.passes.empty() && !is_given ? RunStatus::kEqual : RunStatus::kDiffers;
     if (!verdict_.passes.empty()) {
