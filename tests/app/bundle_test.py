@@ -177,7 +177,7 @@ class BundleTest(Fixture):
             self.assertEqual(made['replayed'], 'cannot')
             code, check = self.check(out)
             self.assertEqual((code, check['status']), (3, 'cannot'))
-            self.assertEqual(len(check['missing']), 2)
+            self.assertEqual((len(check['missing']), check['verdict']), (2, 'cannot be replayed here, missing: ' + '; '.join(check['missing'])))
             parts = parts_of(out)
             self.assertFalse([name for name in parts if name.endswith('.npz')])
             self.assertEqual('inputs.json' in parts, policy != 'none')

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "core/debug/bundle/bundle_report.h"
 #include "core/debug/bundle/bundle_values.h"
 #include "core/debug/bundle/check.h"
 #include "core/debug/bundle/document.h"
@@ -638,6 +639,31 @@ ENTRY %main (x: f32[2]) -> f32[2] {
   ASSERT_TRUE(bare.has_value());
   EXPECT_EQ(bare->text.find("train.py"), std::string::npos);
   EXPECT_EQ(bare->text.find("source_line"), std::string::npos);
+}
+
+// The report sent readers to inputs.npz where the bundle has none.
+TEST(BundleReport, NamesInputsOnlyWhereTheBundleHasThem) {
+  BundleManifest manifest;
+  manifest.request.test.name = "xla-cpu";
+  const MachineFacts machine;
+  const RunReport report;
+  const auto text = [&](std::vector<BundlePart> parts) {
+    return ToMarkdown(MakeReport({.manifest = manifest,
+                                  .machine = machine,
+                                  .report = report,
+                                  .module_text = "",
+                                  .reduced_text = "",
+                                  .verdict_json = "",
+                                  .profile_json = "",
+                                  .note = "",
+                                  .out_name = "b.hlob",
+                                  .parts = std::move(parts)}));
+  };
+  const std::string without = text({BundlePart::kModule});
+  EXPECT_EQ(without.find("inputs.npz"), std::string::npos) << without;
+  EXPECT_NE(without.find("the values, which are not in the bundle"), std::string::npos) << without;
+  EXPECT_NE(text({BundlePart::kModule, BundlePart::kInputs}).find("use those of inputs.npz"),
+            std::string::npos);
 }
 
 TEST(Document, EscapesEverything) {

@@ -133,6 +133,17 @@ class Check {
     const bool has_other = bundle_.Has(BundlePart::kOther);
     if (!has_other) HLOSCOPE_TRY(TakeValues(BundlePart::kExpected, folder, request.compare.expect));
     HLOSCOPE_TRY(TakeValues(BundlePart::kInfeed, folder, request.inputs.infeed));
+    // What fails before any value is read fails without them.
+    if (!manifest_.recorded.inputs_unread) MissValues(request, has_other);
+    HLOSCOPE_TRY(TakeKernels(folder, request));
+    if (bundle_.Has(BundlePart::kChoices)) {
+      HLOSCOPE_ASSIGN_OR_RETURN(request.load.choices, bundle_.Read(BundlePart::kChoices));
+    }
+    FindPlatformsOf(request);
+    return {};
+  }
+
+  void MissValues(const RunSpec& request, bool has_other) {
     if (request.inputs.files.empty() && !manifest_.recorded.inputs_generated) {
       Miss("the values of the parameters", "ask for a bundle made with --values all");
     }
@@ -142,12 +153,6 @@ class Check {
     if (request.compare.expect.empty() && manifest_.recorded.against_expected && !has_other) {
       Miss("the results that were expected", "ask for a bundle made with --values all");
     }
-    HLOSCOPE_TRY(TakeKernels(folder, request));
-    if (bundle_.Has(BundlePart::kChoices)) {
-      HLOSCOPE_ASSIGN_OR_RETURN(request.load.choices, bundle_.Read(BundlePart::kChoices));
-    }
-    FindPlatformsOf(request);
-    return {};
   }
 
   // The kernels that the run runs, as a dump of their own.

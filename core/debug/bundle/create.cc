@@ -76,20 +76,9 @@ class Creation {
     if (report_.error && IsOfGivenFiles(*report_.error, source_.request)) {
       return std::unexpected(*report_.error);
     }
-    if (!source_.report && report_.error && report_.error->error_class == ErrorClass::kInput) {
-      RunReport report;
-      HLOSCOPE_TRY(replay::CheckDeviceCount(*source_.module, source_.request.limits));
-      const replay::Placement placement(*source_.module, source_.request.limits);
-      HLOSCOPE_TRY(PrepareInputs(placement, "", report, stop));
-    }
-    // A platform that refuses the module ends the run before inputs are read: others need them.
-    // What cannot be read is told by the run.
-    const bool has_devices =
-        replay::CheckDeviceCount(*source_.module, source_.request.limits).has_value();
-    if (report_.error && report_.arguments.empty() && has_devices &&
-        source_.values != ValuePolicy::kNone) {
-      const replay::Placement placement(*source_.module, source_.request.limits);
-      (void)PrepareInputs(placement, sinks.files.inputs, report_, stop);
+    if (report_.error && report_.arguments.empty()) {
+      inputs_unread_ = true;
+      HLOSCOPE_TRY(TakeInputs(sinks.files.inputs, stop));
     }
     // The replay has the arrays that are used, and the names of others stay with the user.
     std::erase_if(report_.warnings, [&](const std::string& line) {
@@ -181,6 +170,20 @@ class Creation {
     inputs.set_bounds(std::chrono::steady_clock::time_point::max(), stop);
     HLOSCOPE_TRY(inputs.Prepare(0));
     return inputs.recorded().has_value();
+  }
+
+  // A platform that refuses the module ends the run before inputs are read: others need them. What
+  // is wrong with inputs where an error of that class ended the run is the error.
+  Status TakeInputs(const std::string& packed_inputs, const std::stop_token& stop) {
+    const bool may_be_why = !source_.report && report_.error->error_class == ErrorClass::kInput;
+    if (!may_be_why && source_.values == ValuePolicy::kNone) return {};
+    Status taken = replay::CheckDeviceCount(*source_.module, source_.request.limits);
+    if (taken.has_value()) {
+      const replay::Placement placement(*source_.module, source_.request.limits);
+      const Result<bool> prepared = PrepareInputs(placement, packed_inputs, report_, stop);
+      if (!prepared) taken = std::unexpected(prepared.error());
+    }
+    return may_be_why ? taken : Status();
   }
 
   // The size of the inputs in files, by their headers, which are enough for a plan where their
@@ -324,6 +327,7 @@ class Creation {
     manifest_.recorded.inputs_generated = request.inputs.files.empty() &&
                                           request.inputs.literals_file.empty() &&
                                           request.inputs.arguments.empty();
+    manifest_.recorded.inputs_unread = inputs_unread_;
     manifest_.recorded.infeed_given = !request.inputs.infeed.empty();
     manifest_.recorded.against_expected =
         !request.compare.expect.empty() || report_.against_recorded;
@@ -551,6 +555,7 @@ class Creation {
   RunSpec request_;  // what runs
   Redactor redactor_;
   RunReport report_;
+  bool inputs_unread_ = false;  // by the run
   BundleManifest manifest_;
   MachineFacts machine_;
   std::string run_json_, module_text_, reduced_text_;

@@ -155,6 +155,7 @@ void ReadRequest(ObjectReader& all, RunSpec& request) {
 void WriteRecorded(JsonWriter& json, const RecordedRun& recorded) {
   json.Key("recorded").BeginObject().Field("status", ToString(recorded.status));
   json.Field("inputs_made_up", recorded.inputs_generated)
+      .Field("inputs_unread", recorded.inputs_unread)
       .Field("infeed_given", recorded.infeed_given)
       .Field("against_expected", recorded.against_expected)
       .Field("inputs_hash", recorded.inputs_hash)
@@ -187,6 +188,7 @@ void ReadRecorded(ObjectReader& all, RecordedRun& recorded) {
   std::string status;
   reader.Read("status", status);
   reader.Read("inputs_made_up", recorded.inputs_generated);
+  reader.Read("inputs_unread", recorded.inputs_unread);
   reader.Read("infeed_given", recorded.infeed_given);
   reader.Read("against_expected", recorded.against_expected);
   reader.Read("inputs_hash", recorded.inputs_hash);

@@ -26,6 +26,7 @@ struct RecordedRun {
   RunStatus status = RunStatus::kError;
   std::optional<Failure> failure;                // nothing: it did not fail
   bool inputs_generated = true;                  // from the request's seed
+  bool inputs_unread = false;                    // it ended before any value was read
   bool infeed_given = false;                     // what infeeds take came from files
   std::optional<bool> reduced_inputs_generated;  // the same of the reduced module; absent: none, or
                                                  // made before this was recorded
