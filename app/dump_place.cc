@@ -13,15 +13,16 @@ namespace {
 
 constexpr size_t kMaxNames = 8;  // in a message
 
-// The module with the most stages, then the largest files.
+// The module with the most stages, then the largest file of a stage: LLVM IR does not count.
 int32_t Largest(const dump::DumpModel& model) {
   int32_t best = -1;
   std::pair<size_t, int64_t> most{0, -1};
   for (size_t m = 0; m < model.modules().size(); ++m) {
     const dump::ModuleEntry& module = model.modules()[m];
     int64_t bytes = 0;
-    for (int32_t file : module.files) {
-      bytes = std::max(bytes, model.files()[static_cast<size_t>(file)].bytes);
+    for (size_t s = 0; s < module.stages.size(); ++s) {
+      const int32_t file = model.ModuleFile(static_cast<int32_t>(m), static_cast<int32_t>(s));
+      if (file >= 0) bytes = std::max(bytes, model.files()[static_cast<size_t>(file)].bytes);
     }
     std::pair<size_t, int64_t> size{module.stages.size(), bytes};
     if (size <= most) continue;

@@ -165,7 +165,7 @@ class ExtractCommand : public Command {
           debug::ExtractModule(*loaded.module, root, depth_, metadata, debug::OfConstants::kKept));
       HLOSCOPE_ASSIGN_OR_RETURN(Written written, Write(without_values, {}, {}, form));
       written.warnings = std::move(completed.notes);
-      written.warnings.push_back(UnknownInputs(*loaded.module, without_values, captured.error()));
+      written.warnings.push_back(UnknownInputs(loaded.module, without_values, captured.error()));
       return written;
     }
     if (!captured) return std::unexpected(captured.error());
@@ -181,14 +181,19 @@ class ExtractCommand : public Command {
     return written;
   }
 
-  // No value depends on a callback whose result is unused; the instruction may be one itself.
+  // No value depends on a callback whose result is unused; the instruction may be one itself. What
+  // the instruction does not need is not computed beside callbacks that stay.
   Status SkipCallbacks(std::shared_ptr<const hlo::Module>& module,
                        std::vector<std::string>& notes) const {
     HLOSCOPE_TRY(FindRoot(*module));
     HLOSCOPE_ASSIGN_OR_RETURN(debug::WithoutCallbacks without, debug::SkipCallbacks(module));
-    if (without.skipped.empty() || !FindRoot(*without.module)) return {};
-    module = std::move(without.module);
-    notes.push_back(debug::SkippedText(without.skipped));
+    if (!without.skipped.empty() && FindRoot(*without.module)) {
+      module = std::move(without.module);
+      notes.push_back(debug::SkippedText(without.skipped));
+    }
+    if (!HasCallback(*module)) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root, FindRoot(*module));
+    HLOSCOPE_ASSIGN_OR_RETURN(module, debug::OnlyFor(module, root));
     return {};
   }
 
@@ -198,15 +203,21 @@ class ExtractCommand : public Command {
     });
   }
 
-  // "the values of in0 (call.3) and in1 (sin.1) are unknown: …".
-  static std::string UnknownInputs(const hlo::Module& module,
+  // "the values of in0 (call.3), in2 (sin.1) are unknown, and no inputs are written: …": of those
+  // that need a callback.
+  static std::string UnknownInputs(const std::shared_ptr<const hlo::Module>& module,
                                    const debug::ExtractedModule& extracted, const Error& error) {
     std::vector<std::string> inputs;
-    for (const hlo::InstructionId id : extracted.parameters) {
-      inputs.push_back(fmt::format("in{} ({})", inputs.size(), module.name(id)));
+    for (size_t k = 0; k < extracted.parameters.size(); ++k) {
+      const hlo::InstructionId id = extracted.parameters[k];
+      const auto needed = debug::OnlyFor(module, id);
+      if (needed.has_value() && !HasCallback(**needed)) continue;
+      inputs.push_back(fmt::format("in{} ({})", k, module->name(id)));
     }
-    return fmt::format("the values of {} are unknown: {}; --inputs of `hloscope run` gives them",
-                       fmt::join(inputs, ", "), error.message);
+    return fmt::format(
+        "the values of {} are unknown, and no inputs are written: {}; --inputs of `hloscope run` "
+        "gives them",
+        fmt::join(inputs, ", "), error.message);
   }
 
   Result<Written> Kernels(const dump::LoadedModule& loaded, std::vector<std::string> notes,

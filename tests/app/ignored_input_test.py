@@ -93,6 +93,12 @@ class IgnoredInput(FolderTest):
         self.assertIn('arr_1: the array is [1], expected f32[3]', report['error'])
         self.assertIn('arr_2 is not used: the parameters are 2 arrays', err)
 
+    def test_arrays_of_single_devices_are_for_partitioned_modules(self):
+        status, _, err = self.report(self.module, '--inputs', self.npz('d.npz', **{'in0@0': floats(1), 'in0@1': floats(2), 'in1': floats(3, 4, 5)}))
+        self.assertEqual(status, 2)
+        self.assertIn('in0@0, in0@1 are not used: the parameters are 2 arrays (arrays of single devices, in0@0, are for partitioned modules; '
+                      'this one takes whole arrays, in0)', err)
+
     def test_expected_results_are_called_as_numpy_calls_them(self):
         inputs = self.npz('in.npz', arr_0=floats(1, 2), arr_1=floats(3, 4, 5))
         good = self.npz('good.npz', arr_0=floats(1, 2), arr_1=floats(3, 4))
@@ -129,11 +135,19 @@ class IgnoredInput(FolderTest):
         self.assertEqual((status, report['warnings']), (0, ['skipped a host callback: print; its result is unused']), err)
         self.assertTrue(report['expected'] and report['inputs'])
         self.assertEqual(run('run', part, '--inputs', report['inputs'], '--expect', report['expected'])[0], 0)
+        # What is beside one, wherever it stands in the file.
+        beside = self.path('b.hlo', text.replace('ROOT y = f32[2] negate(t)', 'z = f32[2] cosine(x)\n  ROOT y = (f32[2], f32[2]) tuple(t, z)'))
+        given = self.npz('g.npz', in0=floats(0, 0))
+        status, out, err = run('extract', beside, 'z', '--inputs', given, '-o', part, '--json')
+        report = json.loads(out)
+        self.assertEqual((status, len(report['warnings'])), (0, 1), out + err)
+        self.assertEqual(run('run', part, '--inputs', report['inputs'], '--expect', self.npz('one.npz', out0=floats(1, 1)))[0], 0)
+        self.assertEqual(run('run', part, '--inputs', report['inputs'], '--expect', report['expected'])[0], 0)
         # What is after one takes its result as an input.
         status, out, err = run('extract', module, 'y', '--depth', '5', '-o', part, '--json')
         report = json.loads(out)
         self.assertEqual((status, report['inputs'], report['expected'], report['instructions']), (0, None, None, 3), err)
-        self.assertIn('the values of in0 (x), in1 (c) are unknown: ', report['warnings'][-1])
+        self.assertIn('the values of in1 (c) are unknown, and no inputs are written: ', report['warnings'][-1])
         inputs = self.npz('i.npz', in0=floats(0, 0), in1=floats(3, 4))
         results = self.npz('o.npz', out0=floats(-3, -4))
         self.assertEqual(run('run', part, '--inputs', inputs, '--expect', results)[0], 0)

@@ -198,6 +198,11 @@ class Why(FolderTest):
         self.assertEqual((found['status'], found['reason'], found['step']), ('not_fused', 'Producer is not loop-fusible.', 5))
         self.assertEqual(self.why(self.path('dump'), '--not-fused', 'b', 'fusion.1')['status'], 'fused')
         self.assertEqual(self.why(self.path('dump'), '--not-fused', 'r', 'd')['status'], 'unknown')
+        # The largest module is that of the largest HLO, whatever lies beside a smaller one.
+        small = 'HloModule jit_small, is_scheduled=true\n\nENTRY e {\n  only_here = f32[2] parameter(0)\n  ROOT n = f32[2] negate(only_here)\n}\n'
+        for name, text in (('before_optimizations.txt', small), ('cpu_after_optimizations.txt', small), ('ir-with-opt.ll', 9999 * '; \n')):
+            self.path('dump/module_0000.jit_small.' + name, text)
+        self.assertEqual(self.why(self.path('dump'), '--not-fused', 'r', 'd')['status'], 'unknown')
         # A name that is nowhere is a mistake, and no decision that is not known.
         for names in (('nothing', 'd'), ('r', 'nothing')):
             done = subprocess.run([HLOSCOPE, 'why', self.path('dump'), '--not-fused', *names], capture_output=True, text=True, timeout=60)

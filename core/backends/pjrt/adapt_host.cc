@@ -60,7 +60,7 @@ Status RefuseHostWork(AdaptState& state) {
   }
   if (!drawing.empty()) {
     state.Warn(
-        fmt::format("the plugin generates its own random numbers in {}; they may differ from those "
+        fmt::format("XLA generates its own random numbers in {}; they may differ from those "
                     "of other platforms",
                     ListSome(drawing)));
   }

@@ -9,6 +9,7 @@
 #include "core/base/counted.h"
 #include "core/debug/run/capture_collector.h"
 #include "core/hlo/rewrite/module_copier.h"
+#include "core/hlo/rewrite/rewriter.h"
 #include "core/hlo/sharding/manual_region.h"
 #include "core/hlo/sharding/topology.h"
 
@@ -244,6 +245,37 @@ Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, 
   extracted.instructions = taken.size();
   extracted.module = builder.Build();
   return extracted;
+}
+
+Result<std::shared_ptr<const Module>> OnlyFor(std::shared_ptr<const Module> module,
+                                              InstructionId root) {
+  if ((*module)[root].computation != module->entry_id()) return module;
+  std::vector<bool> is_needed(module->instructions().size(), false);
+  std::vector<InstructionId> open = {root};
+  while (!open.empty()) {
+    const InstructionId id = open.back();
+    open.pop_back();
+    if (is_needed[id.index]) continue;
+    is_needed[id.index] = true;
+    for (const InstructionId operand : module->operands(id)) open.push_back(operand);
+  }
+  hlo::Rewriter rewriter(module);
+  rewriter.SetRoot(module->entry_id(), root);
+  for (uint32_t i = 0; i < module->instructions().size(); ++i) {
+    const hlo::Instruction& instruction = module->instructions()[i];
+    const bool stays = is_needed[i] || instruction.opcode == Opcode::kParameter;
+    if (!stays && instruction.computation == module->entry_id()) rewriter.Remove(InstructionId(i));
+  }
+  rewriter.RemoveDeadCode();
+  // What the header states of results is of others.
+  hlo::ModuleHeader& header = rewriter.builder().header();
+  header.entry_layout.reset();
+  header.input_output_alias.clear();
+  header.buffer_donors.clear();
+  header.allow_spmd_sharding_propagation_to_output.clear();
+  header.spmd_output_sharding.reset();
+  HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult made, rewriter.Finish());
+  return std::move(made.module);
 }
 
 replay::CapturePlan OperandsPlan(InstructionId root, std::span<const InstructionId> parameters,

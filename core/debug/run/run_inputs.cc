@@ -110,9 +110,13 @@ std::vector<std::string> UnusedInputs(const dump::TensorFiles& files,
                                                  .arrays = arrays,
                                                  .devices = placement.lists()});
   for (std::string& line : lines) {
+    const bool of_a_device = placement.lists() == 1 && line.find('@', line.find(": ")) != line.npos;
     line += fmt::format(
-        ": the parameters are {} (jax.jit drops arguments that the function does not use)",
-        Counted(arrays, "array"));
+        ": the parameters are {} ({})", Counted(arrays, "array"),
+        of_a_device
+            ? "arrays of single devices, in0@0, are for partitioned modules; this one takes "
+              "whole arrays, in0"
+            : "jax.jit drops arguments that the function does not use");
   }
   return lines;
 }
