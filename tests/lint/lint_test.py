@@ -202,10 +202,14 @@ class Lint(FolderTest):
         given = ('HloModule m\n\nENTRY e {\n  x = %s[64]{0} parameter(0)\n  a = %s[64]{0} convert(x)\n  ROOT b = %s[64]{0} convert(a)\n}\n')
         compiled = ('HloModule m, is_scheduled=true\n\nENTRY e {\n  x = f32[64]{0} parameter(0)\n%s}\n')
         rounds = '  a = bf16[64]{0} convert(x)\n  ROOT b = f32[64]{0} convert(a)\n'
-        for name, text, expected in (('kept', rounds, []), ('lost', '  ROOT c = f32[64]{0} copy(x)\n', ['lost-cast'])):
+        # A library need not round within a fusion; code of the compiler does.
+        fused = compiled.replace('ENTRY', 'f {\n  x = f32[64]{0} parameter(0)\n' + rounds + '}\n\nENTRY')
+        fusion = '  ROOT f = f32[64]{0} fusion(x), kind=k%s, calls=f, backend_config={"fusion_config":{"kind":"__%s_fusion"}}\n'
+        for name, head, text, expected in (('kept', compiled, rounds, []), ('lost', compiled, '  ROOT c = f32[64]{0} copy(x)\n', ['lost-cast']),
+                                           ('library', fused, fusion % ('Custom', 'ynn'), ['lost-cast']), ('loop', fused, fusion % ('Loop', 'loop'), [])):
             os.makedirs(self.path(name))
             self.path(f'{name}/module_0001.m.before_optimizations.txt', given % ('f32', 'bf16', 'f32'))
-            self.path(f'{name}/module_0001.m.cpu_after_optimizations.txt', compiled % text)
+            self.path(f'{name}/module_0001.m.cpu_after_optimizations.txt', head % text)
             self.assertEqual([f['rule'] for f in self.findings(self.path(name))], expected)
         for types, expected in ((('f16', 'bf16', 'f16'), ['lost-cast']), (('bf16', 'f16', 'bf16'), ['lost-cast']), (('f16', 'f32', 'f16'), [])):
             self.assertEqual(self.rules_of(given % types), expected, types)

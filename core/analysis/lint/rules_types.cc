@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/analysis/lint/lint_module.h"
+#include "core/analysis/place/placement.h"
 
 namespace hloscope::analysis {
 namespace {
@@ -33,6 +34,22 @@ std::vector<Rounding> RoundingCasts(const hlo::Module& m) {
     if (from == m.shape(id).element_type() && hlo::IsFloat(from) && hlo::IsFloat(narrow) &&
         from != narrow && hlo::BitWidth(narrow) <= hlo::BitWidth(from))
       out.push_back({id, {from, narrow}});
+  }
+  return out;
+}
+
+// By computation, whether a library computes what the fusion does that calls it. It need not round
+// between its instructions (jaxlib 0.10.2: YNNPACK adds up what is converted to bf16 and back as it
+// was).
+std::vector<bool> LibraryBodies(const hlo::Module& m) {
+  std::vector<bool> out(m.computations().size(), false);
+  const Placement placement = FindPlacement(m);
+  for (uint32_t k = 0; k < m.instructions().size(); ++k) {
+    const hlo::Instruction& instruction = m.instructions()[k];
+    const bool is_library = instruction.opcode == Opcode::kFusion &&
+                            placement.instructions[k].place == Place::kLibraryCall;
+    if (!is_library) continue;
+    for (const hlo::ComputationId body : m.CalledComputations(instruction)) out[body.index] = true;
   }
   return out;
 }
@@ -110,7 +127,10 @@ std::vector<LintPlace> FindPlaces<LintKind::kLostCast>(const LintModule& module)
   // What the compiled module still rounds was not lost.
   std::map<std::pair<ElementType, ElementType>, int64_t> kept;
   if (module.compiled != nullptr) {
-    for (const auto& [id, types] : RoundingCasts(*module.compiled)) ++kept[types];
+    const std::vector<bool> of_libraries = LibraryBodies(*module.compiled);
+    for (const auto& [id, types] : RoundingCasts(*module.compiled)) {
+      if (!of_libraries[(*module.compiled)[id].computation.index]) ++kept[types];
+    }
   }
   std::vector<LintPlace> out;
   for (const auto& [id, types] : RoundingCasts(module.m)) {
