@@ -5,6 +5,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -224,6 +225,15 @@ class Reading(unittest.TestCase):
         passes = lambda *options: [p['pass'] for m in records('info', dump, '--passes', *options)[0]['modules'] for p in m['passes']]
         self.assertEqual(len(passes()), 5)
         self.assertEqual(passes('--module', 'jit_f', '--changed-only'), ['', 'one'])
+
+    def test_long_names_of_passes_keep_the_columns(self):
+        dump = self.dump()
+        name = os.path.join(dump, 'module_0001.jit_f.{}.before_two.txt').format
+        os.rename(name('0001.simplify.after_one'), name('0001.simplify.after_' + 70 * 'a'))
+        out = run('info', dump, '--passes', '--module', 'jit_f')[1]
+        lines = [line for line in out.splitlines() if line.startswith(('  before', '  000', '  cpu'))]
+        self.assertEqual(len(lines), 4, out)
+        self.assertEqual(len({re.search(r' \d+(?=$|  )', line).end() for line in lines}), 1, out)
 
     def test_diff_folds_unchanged_computations(self):
         out = run('info', self.dump(), '--diff', 'jit_f:0001')[1]

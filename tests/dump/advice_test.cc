@@ -121,6 +121,16 @@ TEST_F(RecordedDump, WhatIsWrittenBesideTextsNeedsTexts) {
   EXPECT_EQ(Missing(".hlo.pb").flag, "?");
 }
 
+// Up to its ending, so that those of one stem can be told apart.
+TEST_F(RecordedDump, ABundleHasTheNameOfItsFile) {
+  const fs::path bundle = folder_ / "bug.again.hlob";
+  fs::copy_file(SourcePath("samples/faults/divided_by_power.hlob"), bundle);
+  const auto model = DumpModel::Open(bundle.string(), Limits());
+  ASSERT_TRUE(model.has_value()) << model.error().ToString();
+  ASSERT_EQ((*model)->modules().size(), 1u);
+  EXPECT_EQ((*model)->modules()[0].name, "bug.again");
+}
+
 // As TensorFlow 2.21 and PyTorch/XLA 2.9 write it, without a file of live ranges.
 TEST_F(RecordedDump, LiveRangesAfterTheAssignment) {
   Module("a_inference_f_3__XlaMustCompile_true.1");
