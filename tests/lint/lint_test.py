@@ -210,7 +210,10 @@ class Lint(FolderTest):
             os.makedirs(self.path(name))
             self.path(f'{name}/module_0001.m.before_optimizations.txt', given % ('f32', 'bf16', 'f32'))
             self.path(f'{name}/module_0001.m.cpu_after_optimizations.txt', head % text)
-            self.assertEqual([f['rule'] for f in self.findings(self.path(name))], expected)
+            found = self.findings(self.path(name))
+            self.assertEqual([f['rule'] for f in found], expected)
+            # --xla_allow_excess_precision=false changes nothing there (jaxlib 0.10.2 and plugin 0.11.2).
+            self.assertEqual(['only reduce_precision rounds there' in f['cost'] for f in found], [name == 'library'] * len(expected))
         for types, expected in ((('f16', 'bf16', 'f16'), ['lost-cast']), (('bf16', 'f16', 'bf16'), ['lost-cast']), (('f16', 'f32', 'f16'), [])):
             self.assertEqual(self.rules_of(given % types), expected, types)
 

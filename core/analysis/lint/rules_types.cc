@@ -125,20 +125,24 @@ std::vector<LintPlace> FindPlaces<LintKind::kUpcastReduce>(const LintModule& mod
 template <>
 std::vector<LintPlace> FindPlaces<LintKind::kLostCast>(const LintModule& module) {
   // What the compiled module still rounds was not lost.
-  std::map<std::pair<ElementType, ElementType>, int64_t> kept;
+  std::map<std::pair<ElementType, ElementType>, int64_t> kept, left_to_libraries;
   if (module.compiled != nullptr) {
     const std::vector<bool> of_libraries = LibraryBodies(*module.compiled);
     for (const auto& [id, types] : RoundingCasts(*module.compiled)) {
-      if (!of_libraries[(*module.compiled)[id].computation.index]) ++kept[types];
+      const bool is_library = of_libraries[(*module.compiled)[id].computation.index];
+      ++(is_library ? left_to_libraries : kept)[types];
     }
   }
   std::vector<LintPlace> out;
   for (const auto& [id, types] : RoundingCasts(module.m)) {
     if (kept[types]-- > 0) continue;
-    out.push_back({id,
-                   std::string(hlo::ToString(types.first)) + " need not be rounded to " +
-                       std::string(hlo::ToString(types.second)),
-                   0});
+    std::string cost = std::string(hlo::ToString(types.first)) + " need not be rounded to " +
+                       std::string(hlo::ToString(types.second));
+    if (left_to_libraries[types]-- > 0)
+      cost +=
+          "; a library computes both within a fusion, whatever the flag is: only "
+          "reduce_precision rounds there";
+    out.push_back({id, std::move(cost), 0});
   }
   return out;
 }
