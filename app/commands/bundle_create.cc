@@ -33,7 +33,8 @@ Result<ProfileReport> ReadTrace(const std::string& path, const std::string& modu
 Result<std::vector<hlo::Literal>> ReducedInputs(const std::string& path, const hlo::Module& module,
                                                 const Limits& limits) {
   if (path.empty()) return std::vector<hlo::Literal>();
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto files, dump::TensorFiles::Open(std::span(&path, 1), limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(auto files, dump::TensorFiles::Open(std::span(&path, 1), limits));
+  debug::NumberByParameters(files, module);
   HLOSCOPE_TRY(replay::CheckDeviceCount(module, limits));
   HLOSCOPE_ASSIGN_OR_RETURN(debug::RunInputs inputs,
                             debug::ReadInputs(files, module, replay::Placement(module, limits)));

@@ -380,6 +380,16 @@ TEST(TensorFiles, ArraysWithOtherNamesComeInTheFilesOrder) {
   EXPECT_FALSE(files->Input(2, shape)->has_value());
   ASSERT_EQ(files->notes().size(), 1u);
   EXPECT_TRUE(files->notes()[0].ends_with("taken in the file's order: w, b")) << files->notes()[0];
+  // By the names of the parameters, where each has one; what is left comes behind.
+  auto by_name = *files;
+  const std::string partly[] = {"b", "c"}, twice[] = {"b", "b"}, both[] = {"b"};
+  EXPECT_FALSE(by_name.NumberBy(partly));
+  EXPECT_FALSE(by_name.NumberBy(twice));
+  EXPECT_EQ(**by_name.Input(0, shape), w) << "the order stays";
+  EXPECT_TRUE(by_name.NumberBy(both));
+  EXPECT_EQ(**by_name.Input(0, shape), b);
+  EXPECT_EQ(**by_name.Input(1, shape), w);
+  EXPECT_TRUE(by_name.notes().empty());
   // One name that numbers an array, and nothing is guessed.
   const std::pair<std::string, Literal> mixed[] = {{"w", w}, {"in1", b}};
   ASSERT_TRUE(WriteInputs(path, mixed).has_value());

@@ -51,9 +51,9 @@ void Note(RecordedInputs& inputs, std::string problem) {
 
 void ExamineArrays(const hlo::Module& module, const Limits& limits, RecordedInputs& inputs) {
   const std::string paths[] = {inputs.path};
-  const Result<dump::TensorFiles> files =
-      debug::OpenArrays(paths, dump::BundlePart::kInputs, limits);
+  Result<dump::TensorFiles> files = debug::OpenArrays(paths, dump::BundlePart::kInputs, limits);
   if (!files) return Note(inputs, files.error().message);
+  debug::NumberByParameters(*files, module);
   const std::vector<Shape> leaves = ParameterLeaves(module);
   for (size_t i = 0; i < leaves.size(); ++i) {
     const auto given = files->Input(static_cast<int64_t>(i), leaves[i]);

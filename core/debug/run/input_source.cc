@@ -77,6 +77,7 @@ Result<RunInputs> InputSource::Find(int64_t iteration) {
     HLOSCOPE_ASSIGN_OR_RETURN(
         auto files, OpenArrays(spec_.inputs.files, dump::BundlePart::kInputs, spec_.limits));
     if (headers_only_) files.ReadHeadersOnly();
+    NumberByParameters(files, module_);
     if (iteration == 0) {
       report_.warnings.insert(report_.warnings.end(), files.notes().begin(), files.notes().end());
     }

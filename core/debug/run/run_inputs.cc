@@ -9,6 +9,7 @@
 
 #include "core/base/counted.h"
 #include "core/debug/run/run_spec.h"
+#include "core/hlo/attribute.h"
 #include "core/replay/inputs/inputs.h"
 #include "core/replay/platform.h"
 
@@ -138,6 +139,35 @@ void Add(RunInputs& inputs, std::vector<Literal> values) {
 }
 
 }  // namespace
+
+namespace {
+
+// "w" of "w.1": names are made unique by a number.
+std::string_view WithoutNumber(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  const bool is_number = dot != std::string_view::npos && dot > 0 && dot + 1 < name.size() &&
+                         name.find_first_not_of("0123456789", dot + 1) == std::string_view::npos;
+  return is_number ? name.substr(0, dot) : name;
+}
+
+}  // namespace
+
+void NumberByParameters(dump::TensorFiles& files, const hlo::Module& module) {
+  std::vector<std::string> names, bare, of_program;
+  for (const hlo::InstructionId id : module.Parameters(module.entry_id())) {
+    if (!id.valid()) return;
+    const Shape& shape = module.shape(id);
+    if (shape.IsToken()) continue;
+    if (!shape.IsArray()) return;  // a tuple has one name for many arrays
+    names.emplace_back(module.name(id));
+    bare.emplace_back(WithoutNumber(module.name(id)));
+    const auto* metadata = module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
+    of_program.emplace_back(metadata == nullptr ? std::string_view() : module[metadata->op_name]);
+  }
+  for (const auto* each : {&names, &bare, &of_program}) {
+    if (files.NumberBy(*each)) return;
+  }
+}
 
 Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& module,
                              const replay::Placement& placement) {

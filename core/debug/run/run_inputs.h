@@ -25,6 +25,10 @@ struct RunInputs {
   std::vector<std::string> warnings;  // arrays of the files that are not used
 };
 
+// Arrays whose names number none are taken by the names of the parameters where each has one of its
+// name, as "w" for w.1 or for the op_name "w"; else they stay in the file's order.
+void NumberByParameters(dump::TensorFiles& files, const hlo::Module& module);
+
 // Arrays by their names (docs/replay.md, "Values"); in0@2 before in0. Input error: one that is not
 // there or does not fit.
 Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& module,

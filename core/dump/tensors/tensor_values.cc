@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <system_error>
 
 #include "core/base/file.h"
@@ -177,6 +178,28 @@ void TensorFiles::NumberAsTheyCome(size_t archive) {
       archives_[archive].path(),
       fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(named), ", "),
       named < names.size() ? " …" : ""));
+}
+
+bool TensorFiles::NumberBy(std::span<const std::string> names) {
+  std::map<std::string_view, size_t> places;
+  for (size_t i = 0; i < as_they_come_.size(); ++i) {
+    if (!places.emplace(as_they_come_[i].second, i).second) return false;  // of two archives
+  }
+  std::vector<std::pair<size_t, std::string>> ordered;
+  std::vector<bool> is_named(as_they_come_.size());
+  for (const std::string& name : names) {
+    const auto at = places.find(name);
+    if (at == places.end() || is_named[at->second]) return false;
+    is_named[at->second] = true;
+    ordered.push_back(as_they_come_[at->second]);
+  }
+  if (ordered.empty()) return false;
+  for (size_t i = 0; i < as_they_come_.size(); ++i) {
+    if (!is_named[i]) ordered.push_back(std::move(as_they_come_[i]));
+  }
+  as_they_come_ = std::move(ordered);
+  notes_.clear();
+  return true;
 }
 
 TensorFiles TensorFiles::Of(NpzArchive archive, const Limits& limits) {

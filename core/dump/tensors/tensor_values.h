@@ -49,6 +49,11 @@ class TensorFiles {
   // From now on Input and Output give literals without bytes, after the same checks.
   void ReadHeadersOnly() { headers_only_ = true; }
 
+  // Arrays that are numbered as they come are numbered as `names` instead, and the rest behind
+  // them, where each of the names, which differ from each other, is that of one: then nothing is
+  // said of their order any more. False: one is missing, and the order stays.
+  bool NumberBy(std::span<const std::string> names);
+
   // What is said of archives whose arrays are numbered as they come.
   const std::vector<std::string>& notes() const { return notes_; }
 
