@@ -549,7 +549,8 @@ class RunDriver {
     HLOSCOPE_ASSIGN_OR_RETURN(
         NonFiniteReport found,
         FindFirstNonFinite(*module_, source_->inputs().arguments, *spec_.compare.find, run));
-    report_.warnings.insert(report_.warnings.end(), found.arrivals.begin(), found.arrivals.end());
+    for (const NonFiniteArrival& arrival : found.arrivals) report_.warnings.push_back(arrival.text);
+    report_.arrivals = std::move(found.arrivals);
     report_.first_nonfinite = std::move(found.first);
     if (!report_.first_nonfinite) report_.found_no_nonfinite = spec_.compare.find;
     return {};

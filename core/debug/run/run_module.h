@@ -77,6 +77,7 @@ struct RunReport {
   std::optional<RepeatReport> repeat;
   std::optional<InstructionReport> first_divergent;  // of isolate
   std::optional<NonFinite> first_nonfinite;          // --find, on the interpreter
+  std::vector<NonFiniteArrival> arrivals;            // of --find; warnings have their texts
   std::optional<NonFiniteKind> found_no_nonfinite;   // --find looked for that, in vain
   std::vector<replay::RunFallback> fallbacks;        // each as often as it happened
   std::vector<replay::RunFinding> checks;            // what checks of a simulated GPU found

@@ -172,7 +172,10 @@ class Arrivals {
     const std::vector<int64_t> index = IndexOf(*at, leaf.shape().dimensions());
     if (report_.arrivals.size() < kMaxArrivals) {
       const std::string place = index.empty() ? "" : hlo::ArrayIndexText(index);
-      report_.arrivals.push_back(fmt::format("{}{} is {}{}", name, place, NameOf(kind_), where));
+      report_.arrivals.push_back(
+          {.text = fmt::format("{}{} is {}{}", name, place, NameOf(kind_), where),
+           .instruction = std::string(module_.name(id)),
+           .computation = ComputationOf(module_, id)});
     }
     if (first_) return;
     first_id_ = id;

@@ -50,9 +50,15 @@ struct NonFinite {
   std::optional<std::string> infinity_from;
 };
 
+// What holds one before anything runs.
+struct NonFiniteArrival {
+  std::string text;                      // "in0[3] is NaN in the inputs", "constant c is NaN …"
+  std::string instruction, computation;  // the parameter or constant
+};
+
 struct NonFiniteReport {
   std::optional<NonFinite> first;
-  std::vector<std::string> arrivals;  // "in0[3] is NaN in the inputs", "constant c holds NaN" …
+  std::vector<NonFiniteArrival> arrivals;
 };
 
 // Runs the module once, on the inputs at hand, with a search beside it: what that found, and the
