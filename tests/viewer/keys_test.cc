@@ -183,6 +183,12 @@ Cases KeysTest::ViewerCases() {
                                Settle();
                                EXPECT_TRUE(session().second.dump().ready());
                              })},
+      {kCloseProfiles, on_home([this] { return session().document.profile_paths().empty(); },
+                               [this] {
+                                 session().AddProfiles({Sample("conv_net/conv_net.xplane.pb.gz")});
+                                 Settle();
+                                 EXPECT_EQ(session().document.profile_paths().size(), 1u);
+                               })},
       {kExportPng, popup(Popups::Kind::kExport)},
       {kExportSvg, popup(Popups::Kind::kExport)},
       {kExportCsv, popup(Popups::Kind::kExport)},

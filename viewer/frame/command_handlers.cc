@@ -36,6 +36,7 @@ void ShowBundle(Application& app, Command /*command*/) {
 void Reload(Application& app, Command /*command*/) { app.Reload(); }
 void Quit(Application& app, Command /*command*/) { app.Quit(); }
 void CloseSecond(Application& app, Command /*command*/) { app.session().second.Close(); }
+void CloseProfiles(Application& app, Command /*command*/) { app.session().CloseProfiles(); }
 void CancelWork(Application& app, Command /*command*/) { app.session().CancelWork(); }
 void ResumeWork(Application& app, Command /*command*/) {
   app.session().document.dump().failed() ? app.Reload() : app.session().Resume();

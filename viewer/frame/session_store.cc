@@ -1,6 +1,7 @@
 // Saving, restoring, and what waits for a dump.
 #include "viewer/frame/session_store.h"
 
+#include <fmt/format.h>
 #include <imgui/imgui.h>
 
 #include <filesystem>
@@ -136,13 +137,34 @@ void SessionStore::Restore() {
   if (!dock_.is_chosen()) dock_.SetScreen(kept->screen);
   if (wanted_selection_.empty()) wanted_selection_ = kept->selection;
   if (!session_.second.is_open() && !kept->second.empty()) RestoreSecond(kept->second);
+  // Those on the command line are meant instead.
+  if (session_.document.profile_paths().empty()) RestoreProfiles(*kept);
+}
+
+// A warning says where it is not.
+bool SessionStore::IsThere(const std::string& path, std::string_view what,
+                           std::string_view otherwise) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return true;
+  session_.messages.Post(
+      Severity::kWarning,
+      fmt::format("{} not opened: there is no {} any more; {}", what, path, otherwise));
+  return false;
 }
 
 void SessionStore::RestoreSecond(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::exists(path, error)) return session_.second.Open(path);
-  session_.messages.Post(Severity::kWarning, "second dump not opened: there is no " + path +
-                                                 " any more; Ctrl+D chooses another");
+  if (IsThere(path, "second dump", "Ctrl+D chooses another")) session_.second.Open(path);
+}
+
+void SessionStore::RestoreProfiles(const KeptSession& kept) {
+  std::vector<std::string> paths = kept.profiles;
+  std::erase_if(paths, [this](const std::string& path) {
+    return !IsThere(path, "profile", "Ctrl+O opens another");
+  });
+  session_.AddProfiles(paths);
+  const std::string& second = kept.second_profile;
+  if (!second.empty() && IsThere(second, "second profile", "Ctrl+Shift+D chooses another"))
+    session_.document.CompareWith(second);
 }
 
 void SessionStore::SayProblems() {
@@ -174,6 +196,10 @@ Status SessionStore::SaveSession() {
     module = session_.data.Module(now.module, now.stage).value.get();
   kept.selection = selecting_.empty() ? SelectionText(*dump, now, module) : selecting_;
   if (session_.second.is_open()) kept.second = FullPath(session_.second.path());
+  for (const std::string& path : session_.document.profile_paths())
+    kept.profiles.push_back(FullPath(path));
+  if (const std::string& path = session_.document.second_profile(); !path.empty())
+    kept.second_profile = FullPath(path);
   session_.NameBookmarksNow();
   kept.bookmarks = session_.bookmarks;
   return state_.WriteSession(session_.document.path(), kept);
@@ -189,7 +215,9 @@ void SessionStore::Save() {
   saved_ = {.views = history_.Capture(),
             .selection_version = session_.navigation.version(),
             .bookmarks = session_.bookmarks,
-            .second = session_.second.path()};
+            .second = session_.second.path(),
+            .profiles = session_.document.profile_paths(),
+            .second_profile = session_.document.second_profile()};
   SayNotKept(status);
 }
 
@@ -205,6 +233,8 @@ bool SessionStore::unsaved() const {
   return state_.keeps() &&
          (session_.navigation.version() != saved_.selection_version ||
           session_.bookmarks != saved_.bookmarks || session_.second.path() != saved_.second ||
+          session_.document.profile_paths() != saved_.profiles ||
+          session_.document.second_profile() != saved_.second_profile ||
           !history_.Capture().IsKeptAs(saved_.views));
 }
 

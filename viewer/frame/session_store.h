@@ -54,11 +54,15 @@ class SessionStore {
     uint64_t selection_version = 0;
     std::vector<Bookmark> bookmarks;
     std::string second;
+    std::vector<std::string> profiles;
+    std::string second_profile;
   };
   void Opened();
   void ShowVerdict();
   void Restore();
   void RestoreSecond(const std::string& path);
+  void RestoreProfiles(const KeptSession& kept);
+  bool IsThere(const std::string& path, std::string_view what, std::string_view otherwise);
   void TrySelect();
   void RefuseSelection();
   Status SaveSettings() const;

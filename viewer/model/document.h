@@ -60,6 +60,12 @@ class Document {
   /// The profile in view from now on, in place of those that were opened.
   void ShowProfile(std::string path) { profile_paths_ = {std::move(path)}; }
 
+  /// Forgets the profiles that were opened, and the one they are compared with.
+  void CloseProfiles() {
+    profile_paths_.clear();
+    second_profile_.clear();
+  }
+
   const std::string& path() const { return path_; }  // of the dump, empty: nothing is open
   const std::vector<std::string>& profile_paths() const { return profile_paths_; }
   const Pending<dump::DumpModel>& dump() const { return dump_; }

@@ -33,6 +33,17 @@ std::string TextOf(const Json& json, const char* key) {
   auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
+// At most 20; what is no text is left out.
+std::vector<std::string> TextsOf(const Json& json, const char* key) {
+  constexpr size_t kMax = 20;
+  std::vector<std::string> out;
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_array()) return out;
+  for (const Json& text : *found) {
+    if (text.is_string() && out.size() < kMax) out.push_back(text.get<std::string>());
+  }
+  return out;
+}
 int64_t NumberOf(const Json& json, const char* key, int64_t absent) {
   if (!json.is_object()) return absent;
   auto found = json.find(key);
@@ -160,11 +171,7 @@ KeptSettings StateFolder::ReadSettings() {
   out.zoom =
       static_cast<float>(std::clamp<int64_t>(NumberOf(json, "zoom_percent", 100), 50, 300)) / 100;
   out.is_maximized = json.value("maximized", Json(false)) == Json(true);
-  if (json.contains("recent") && json["recent"].is_array()) {
-    for (const Json& path : json["recent"]) {
-      if (path.is_string() && out.recent.size() < 20) out.recent.push_back(path.get<std::string>());
-    }
-  }
+  out.recent = TextsOf(json, "recent");
   return out;
 }
 
@@ -176,6 +183,8 @@ std::optional<KeptSession> StateFolder::ReadSession(const std::string& dump_path
   out.screen = TextOf(json, "screen");
   out.selection = TextOf(json, "selection");
   out.second = TextOf(json, "second");
+  out.profiles = TextsOf(json, "profiles");
+  out.second_profile = TextOf(json, "second_profile");
   if (json.contains("views") && json["views"].is_object()) {
     for (const auto& [id, state] : json["views"].items()) {
       if (state.is_string()) out.views.emplace_back(id, state.get<std::string>());
@@ -216,7 +225,9 @@ Status StateFolder::WriteSession(const std::string& dump_path, const KeptSession
   json.BeginObject().Field("version", kVersion);
   json.Field("dump", FullPath(dump_path)).Field("screen", session.screen);
   json.Field("selection", session.selection).Field("second", session.second);
-  json.Key("views").BeginObject();
+  json.Field("second_profile", session.second_profile).Key("profiles").BeginArray();
+  for (const std::string& path : session.profiles) json.Value(path);
+  json.EndArray().Key("views").BeginObject();
   for (const auto& [id, state] : session.views) json.Field(id, state);
   json.EndObject().Key("bookmarks").BeginArray();
   for (const Bookmark& bookmark : session.bookmarks) WriteBookmark(bookmark, json);

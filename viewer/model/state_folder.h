@@ -22,7 +22,9 @@ struct KeptSession {
   std::string screen;
   std::vector<std::pair<std::string, std::string>> views;  // id and state
   std::string selection;                                   // MODULE[@STAGE][:INSTRUCTION]
-  std::string second;  // path of the dump that it is compared with; empty: none
+  std::string second;                 // path of the dump that it is compared with; empty: none
+  std::vector<std::string> profiles;  // that were opened with it
+  std::string second_profile;         // that they are compared with; empty: none
   std::vector<Bookmark> bookmarks;
 };
 // What is kept of all.

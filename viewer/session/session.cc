@@ -321,6 +321,12 @@ void Session::AddProfiles(const std::vector<std::string>& paths) {
   marks_.Of<TimelineMarks>().range = {};
 }
 
+void Session::CloseProfiles() {
+  document_.CloseProfiles();
+  navigation_.ForgetEvents();
+  marks_.Of<TimelineMarks>().range = {};
+}
+
 bool Session::Update() {
   const bool ran = experiment_.Update(), changed = document_.TakeNews();
   const bool second_changed = second_.Update();

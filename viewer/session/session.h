@@ -52,6 +52,8 @@ class Session : public Context {
   void Refresh(const std::vector<std::string>& also = {});
   /// Traces that join what is open.
   void AddProfiles(const std::vector<std::string>& paths);
+  /// Those that were opened, and the one they are compared with; traces in the dump stay.
+  void CloseProfiles();
   bool is_refreshing() const { return refreshing_.has_value(); }
   /// Bookmarks of a state file, which are found in the background.
   void RestoreBookmarks(std::vector<Bookmark> kept);
