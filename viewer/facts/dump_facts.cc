@@ -135,12 +135,7 @@ bool SharesName(const dump::DumpModel& dump, int32_t module) {
 }
 
 std::string ModuleTitle(const dump::DumpModel& dump, int32_t module) {
-  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
-  std::string title = entry.name;
-  if (!SharesName(dump, module)) return title;
-  if (entry.id >= 0) title += fmt::format(", id {}", entry.id);
-  if (!entry.folder.empty()) title += " in " + entry.folder;
-  return title;
+  return ModuleTitle(dump.modules()[static_cast<size_t>(module)], SharesName(dump, module));
 }
 
 std::string IdentityText(const dump::DumpModel& dump, int32_t module, const ModuleFacts* facts) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/base/strings.h"
 #include "viewer/model/bookmark.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -16,6 +17,27 @@
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
+namespace {
+
+// The commands that have all words, those first whose title begins with them, then those with a
+// word of the title that does, then those with them inside of it.
+std::vector<const CommandRow*> CommandsFor(std::string_view words) {
+  const auto place = [&](const CommandRow& row) {
+    const std::string title = AsciiStrToLower(row.title), sought = AsciiStrToLower(words);
+    if (title.starts_with(sought)) return 0;
+    if (title.find(" " + sought) != std::string::npos) return 1;
+    return HasWords(row.title, words) ? 2 : 3;
+  };
+  std::vector<const CommandRow*> rows;
+  for (const CommandRow& row : CommandRows()) {
+    if (HasWords(fmt::format("{} {} {}", row.title, row.help, row.id), words)) rows.push_back(&row);
+  }
+  std::ranges::stable_sort(rows, {}, [&](const CommandRow* row) { return place(*row); });
+  return rows;
+}
+
+}  // namespace
+
 void Popups::Show(Kind kind) {
   kind_ = kind;
   fresh_ = true;
@@ -147,11 +169,7 @@ void Popups::DrawPalette(Frame& frame, const Actions& actions) {
   std::optional<Command> run;
   if (Begin(frame, "##palette", 640, 520)) {
     bool enter = Field("type a command");
-    std::vector<const CommandRow*> rows;
-    for (const CommandRow& row : CommandRows()) {
-      if (HasWords(fmt::format("{} {} {}", row.title, row.help, row.id), text_))
-        rows.push_back(&row);
-    }
+    const std::vector<const CommandRow*> rows = CommandsFor(text_);
     MoveChosen(static_cast<int>(rows.size()));
     ImGui::BeginChild("##list");
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -186,11 +204,13 @@ void Popups::StartSearch(Context& context) {
                           return SearchIndex::Build(*dump, control);
                         });
   searching_ = index.waiting();
-  if (!index.ready() ||
-      (searched_ == text_ && searched_generation_ == context.document.generation()))
+  const StageInView in_view{context.navigation.module(), context.navigation.stage()};
+  if (!index.ready() || (searched_ == text_ && searched_near_ == in_view &&
+                         searched_generation_ == context.document.generation()))
     return;
   if (search_task_ != 0) context.tasks.Cancel(search_task_);
   searched_ = text_;
+  searched_near_ = in_view;
   searched_generation_ = context.document.generation();
   if (text_.empty()) {
     shown_.clear();
@@ -199,11 +219,12 @@ void Popups::StartSearch(Context& context) {
   constexpr size_t kMaxHits = 300;
   search_task_ = context.tasks.Start(
       "searching",
-      [this, index = index.value, words = text_](TaskControl& control) -> Tasks::Finish {
-        auto hits =
-            std::make_shared<std::vector<SearchHit>>(index->Find(words, kMaxHits, control.stop()));
-        return [this, hits, words, generation = searched_generation_] {
-          if (words != searched_ || generation != searched_generation_) return;
+      [this, index = index.value, words = text_, in_view](TaskControl& control) -> Tasks::Finish {
+        auto hits = std::make_shared<std::vector<SearchHit>>(
+            index->Find(words, kMaxHits, control.stop(), in_view));
+        return [this, hits, words, in_view, generation = searched_generation_] {
+          if (words != searched_ || in_view != searched_near_ || generation != searched_generation_)
+            return;
           hits_ = std::move(*hits);
           shown_ = words;
         };
@@ -229,7 +250,8 @@ void Popups::DrawSearch(Frame& frame) {
 void Popups::DrawHits(Frame& frame) {
   if (hits_.empty()) {
     Sentence(frame, searching_           ? "indexing names …"
-                    : text_.empty()      ? "words in any order; prefix matches come first"
+                    : text_.empty()      ? "words in any order; prefix matches come first, of "
+                                           "equal ones those of the module in view"
                     : searched_ == text_ ? "no matches"
                                          : "searching …");
     return;

@@ -92,6 +92,7 @@ class Popups {
   RecompilePopup recompile_;
   std::string searched_;  // asked for last
   std::string shown_;     // what `hits_` are of
+  StageInView searched_near_;
   uint64_t searched_generation_ = 0, search_task_ = 0;
   bool searching_ = false;
   std::vector<SearchHit> hits_;

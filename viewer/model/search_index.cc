@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "core/analysis/align/lineage.h"
 #include "core/hlo/attribute.h"
@@ -86,10 +87,10 @@ void SearchIndex::AddSourceLines(const hlo::Module& module, int32_t m) {
     Add(fmt::format("{}:{}", file, line), "", Selection::OfSourceLine(file, line, m));
 }
 
-void SearchIndex::AddModule(const dump::DumpModel& dump, int32_t m) {
+void SearchIndex::AddModule(const dump::DumpModel& dump, int32_t m, const std::string& title) {
   const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
   auto group = [&](std::string where) { groups_.push_back({entries_.size(), std::move(where)}); };
-  group(fmt::format("stage of {}", entry.name));
+  group(fmt::format("stage of {}", title));
   for (size_t s = 0; s < entry.stages.size(); ++s)
     Add(entry.stages[s].name, "", Selection::OfStage(m, static_cast<int32_t>(s)));
   int32_t final_stage = dump.FinalStage(m);
@@ -97,15 +98,15 @@ void SearchIndex::AddModule(const dump::DumpModel& dump, int32_t m) {
     if (stage < 0 || (stage == 0 && final_stage == 0 && !groups_.back().where.starts_with("stage")))
       continue;
     if (auto module = dump.Module(m, stage)) {
-      group(fmt::format("{}, {}", entry.name, entry.stages[static_cast<size_t>(stage)].name));
+      group(fmt::format("{}, {}", title, entry.stages[static_cast<size_t>(stage)].name));
       AddInstructions(**module, m, stage);
-      group(fmt::format("source line in {}", entry.name));
+      group(fmt::format("source line in {}", title));
       if (stage == final_stage) AddSourceLines(**module, m);
     }
     if (final_stage == 0) break;
   }
   if (auto kernels = dump.Kernels(m)) {
-    group(fmt::format("kernel of {}", entry.name));
+    group(fmt::format("kernel of {}", title));
     for (size_t k = 0; k < (*kernels)->kernels.size(); ++k)
       Add((*kernels)->kernels[k].name, "kernel", Selection::OfKernel(m, static_cast<int32_t>(k)));
   }
@@ -128,13 +129,20 @@ Result<std::shared_ptr<const SearchIndex>> SearchIndex::Build(const dump::DumpMo
                                                               TaskControl& control) {
   auto index = std::make_shared<SearchIndex>();
   auto modules = static_cast<int32_t>(dump.modules().size());
+  std::unordered_map<std::string_view, int> names;
+  for (const dump::ModuleEntry& entry : dump.modules()) ++names[entry.name];
+  std::vector<std::string> titles;
   index->groups_.push_back({0, "module"});
-  for (int32_t m = 0; m < modules; ++m)
-    index->Add(dump.modules()[static_cast<size_t>(m)].name, "module", Selection::OfModule(m));
+  for (int32_t m = 0; m < modules; ++m) {
+    const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
+    titles.push_back(ModuleTitle(entry, names[entry.name] > 1));
+    index->Add(entry.name, "module" + titles.back().substr(entry.name.size()),
+               Selection::OfModule(m));
+  }
   for (int32_t m = 0; m < modules; ++m) {
     if (control.stopped()) return EnvironmentError("stopped");
     control.Progress(m, modules);
-    index->AddModule(dump, m);
+    index->AddModule(dump, m, titles[static_cast<size_t>(m)]);
   }
   for (size_t f = 0; f < dump.files().size(); ++f) {
     if (control.stopped()) return EnvironmentError("stopped");
@@ -149,13 +157,21 @@ Result<std::shared_ptr<const SearchIndex>> SearchIndex::Build(const dump::DumpMo
   return index;
 }
 
+size_t SearchIndex::Distance(const Selection& selection, const StageInView& in_view) {
+  if (in_view.module < 0 || selection.module != in_view.module) return 2;
+  return selection.stage == in_view.stage ? 0 : 1;
+}
+
 std::vector<SearchHit> SearchIndex::Find(std::string_view text, size_t most,
-                                         const std::stop_token& stop) const {
+                                         const std::stop_token& stop,
+                                         const StageInView& in_view) const {
   std::vector<std::string> words = WordsOf(text);
   std::vector<SearchHit> out;
   if (words.empty()) return out;
-  // By how well the name fits: it is the word, begins with it, holds it, or something else does.
-  std::vector<std::vector<size_t>> found(4);
+  // By how well the name fits: it is the word, begins with it, holds it, or something else does;
+  // then by distance.
+  constexpr size_t kDistances = 3;
+  std::vector<std::vector<size_t>> found(4 * kDistances);
   size_t at = 0, steps = 0;
   while ((at = lower_.find(words[0], at)) != std::string::npos) {
     if ((++steps & 0xfff) == 0 && stop.stop_requested()) return {};
@@ -168,7 +184,10 @@ std::vector<SearchHit> SearchIndex::Find(std::string_view text, size_t most,
     if (!all) continue;
     std::string_view name = line.substr(0, entry->name_length);
     size_t place = name.find(words[0]);
-    size_t rank = place == 0 ? (name == words[0] ? 0 : 1) : place != std::string_view::npos ? 2 : 3;
+    const size_t fit = place == 0                        ? (name == words[0] ? 0 : 1)
+                       : place != std::string_view::npos ? 2
+                                                         : 3;
+    const size_t rank = fit * kDistances + Distance(entry->selection, in_view);
     if (found[rank].size() < most)
       found[rank].push_back(static_cast<size_t>(entry - entries_.begin()));
     if (found[0].size() >= most) break;

@@ -1,8 +1,12 @@
 // Selections by what they name.
 #include "viewer/model/selection.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
+
+#include "core/dump/dump_model.h"
 
 namespace hloscope::viewer {
 
@@ -76,6 +80,14 @@ Selection Selection::OfSourceLine(std::string file, int32_t line, int32_t module
   selection.source_file = std::move(file);
   selection.source_line = line;
   return selection;
+}
+
+std::string ModuleTitle(const dump::ModuleEntry& entry, bool shares_name) {
+  std::string title = entry.name;
+  if (!shares_name) return title;
+  if (entry.id >= 0) title += fmt::format(", id {}", entry.id);
+  if (!entry.folder.empty()) title += " in " + entry.folder;
+  return title;
 }
 
 }  // namespace hloscope::viewer

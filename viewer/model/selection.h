@@ -8,6 +8,10 @@
 
 #include "core/hlo/module.h"
 
+namespace hloscope::dump {
+struct ModuleEntry;
+}
+
 namespace hloscope::viewer {
 
 // What was chosen; the fields it needs are listed after it.
@@ -58,5 +62,9 @@ struct Selection {
   static Selection OfSourceLine(std::string file, int32_t line, int32_t module = -1);
   static Selection OfGraphNode(int32_t file, int32_t node);
 };
+
+// What a module is called in a sentence: its name; with id and folder where `shares_name`, another
+// module of the dump has that name too.
+std::string ModuleTitle(const dump::ModuleEntry& entry, bool shares_name);
 
 }  // namespace hloscope::viewer
