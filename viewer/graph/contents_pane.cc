@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cfloat>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -322,11 +323,14 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
   if (contents_ != nullptr && MeasureInView(frame.context) != HeatMeasure::kOff)
     std::ranges::copy(HeatLegend(frame.theme, contents_->amounts(), "hottest kernel of a row, "),
                       std::back_inserter(legend_));
+  // Whole rows only: what is below it cuts none.
+  const float each = kRowHeight * frame.scale;
+  const float below_head = height - ImGui::GetTextLineHeightWithSpacing();
+  const float fitting = std::max(std::floor(below_head / each), 1.0f);
   if (is_other) {
     open_.assign(data_->graph.tree().size(), false);
     lists_unassigned_ = false;
     focus_ = {};
-    const float fitting = std::max(height / (kRowHeight * frame.scale), 1.0f);
     OpenWhole();
     OpenLargest(static_cast<size_t>(fitting) - 1, 2);
   }
@@ -344,8 +348,7 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
   DrawHead(frame, columns, titles);
   ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.theme[Color::kCanvas]);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
-  ImGui::BeginChild("##rows", {width, height - ImGui::GetTextLineHeightWithSpacing()});
-  const float each = kRowHeight * frame.scale;
+  ImGui::BeginChild("##rows", {width, fitting * each});
   // What nobody chose leaves the table of contents at its beginning.
   const bool leads = follows && !std::exchange(stays_, false);
   if (const size_t row = leads ? FindRow(focus_) : rows_.size(); row < rows_.size()) {
@@ -363,6 +366,7 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
   clipper.End();
   DrawRibbon(frame, columns, top);
   ImGui::EndChild();
+  ImGui::Dummy({width, std::max(below_head - fitting * each, 0.0f)});
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
   return events;

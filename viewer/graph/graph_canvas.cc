@@ -26,15 +26,20 @@ constexpr size_t kMinimapBoxes = 3000;
 }  // namespace
 
 void GraphCanvas::Fit(const Picture& picture) {
-  if (!fills_width) return FitArea({0, 0, picture.width, picture.height});
-  if (picture.width <= 0 || picture.height <= 0) return;
+  const graph::Area all{0, 0, picture.width, picture.height};
+  fills_width ? FillWidth(all, kMaxFit) : FitArea(all);
+}
+
+void GraphCanvas::FillWidth(const graph::Area& area, float most) {
+  const float wide = area.right - area.left, tall = area.bottom - area.top;
+  if (wide <= 0 || tall <= 0) return;
   // No larger than leaves all of its width in view.
-  const float most = (width_ - 2 * kMargin) / (picture.width * kMinStretch);
-  zoom = std::clamp(std::min((height_ - 2 * kMargin) / picture.height, most), kMinFit, kMaxFit);
-  stretch = std::clamp((width_ - 2 * kMargin) / (picture.width * zoom), kMinStretch, kMaxStretch);
-  x = picture.width / 2;
+  most = std::min(most, (width_ - 2 * kMargin) / (wide * kMinStretch));
+  zoom = std::clamp(std::min((height_ - 2 * kMargin) / tall, most), kMinFit, kMaxFit);
+  stretch = std::clamp((width_ - 2 * kMargin) / (wide * zoom), kMinStretch, kMaxStretch);
+  x = (area.left + area.right) / 2;
   // Of one that is too high the top.
-  y = std::min(picture.height / 2, (height_ / 2 - kMargin) / zoom);
+  y = area.top + std::min(tall / 2, (height_ / 2 - kMargin) / zoom);
 }
 
 void GraphCanvas::FitArea(const graph::Area& area) {
@@ -43,6 +48,18 @@ void GraphCanvas::FitArea(const graph::Area& area) {
   zoom = std::clamp(std::min((width_ - 40) / wide, (height_ - 60) / tall), kMinZoom, 1.0f);
   x = (area.left + area.right) / 2;
   y = (area.top + area.bottom) / 2;
+}
+
+bool GraphCanvas::ShowsAll(const Box& box) const {
+  const float half_width = width_ / 2 / zoom / stretch, half_height = height_ / 2 / zoom;
+  return box.x >= x - half_width && box.x + box.width <= x + half_width &&
+         box.y >= y - half_height && box.y + box.height <= y + half_height;
+}
+
+void GraphCanvas::FitBox(const Box& box) {
+  if (ShowsAll(box)) return;
+  const graph::Area area{box.x, box.y, box.x + box.width, box.y + box.height};
+  fills_width ? FillWidth(area, std::max(zoom, kMinFit)) : FitArea(area);
 }
 
 void GraphCanvas::Center(const Box& box) {

@@ -131,9 +131,13 @@ class GraphCanvas {
   void Fit(const graph::Picture& picture);
   // Brings that part of a picture into view, no larger than it is.
   void FitArea(const graph::Area& area);
+  // The same of a box where not all of it is in view, no larger than it is drawn.
+  void FitBox(const graph::Box& box);
   void Center(const graph::Box& box);
   // The same without leaving columns that are in view.
   void Bring(const graph::Box& box);
+  // True if all of it is.
+  bool ShowsAll(const graph::Box& box) const;
   // True if a good part of the box is on the canvas as it was last drawn.
   bool Shows(const graph::Box& box) const;
   void Zoom(float factor);
@@ -146,6 +150,7 @@ class GraphCanvas {
 
  private:
   struct Painter;
+  void FillWidth(const graph::Area& area, float most);
   void Prepare(const CanvasScene& scene);
   void DropSingleHulls(const graph::Picture& picture);
   void HandlePointer(Frame& frame, const CanvasScene& scene, CanvasEvents& events);

@@ -240,12 +240,14 @@ void GraphPane::Toggle(NodeId id) {
   const Box* before = data_->graph.picture().Find(id);
   if (before == nullptr) return;
   const float x = before->x, y = before->y;
-  if (!data_->graph.Close(id) && !data_->graph.Open(id)) return;
+  const bool is_closed = data_->graph.Close(id);
+  if (!is_closed && !data_->graph.Open(id)) return;
   const Box* after = data_->graph.picture().Find(id);
   if (after == nullptr) return;
   follows_size_ = false;
   canvas_.x += after->x - x;
   canvas_.y += after->y - y;
+  if (!is_closed) canvas_.FitBox(*after);
 }
 
 void GraphPane::CloseAll() {

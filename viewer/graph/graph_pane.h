@@ -45,7 +45,8 @@ class GraphPane {
   void PlaceLanes();
   // The height of those titles.
   static float LaneTitleHeight();
-  // Opens or closes a node; what is at its upper left corner stays where it is.
+  // Opens or closes a node; what is at its upper left corner stays where it is, unless not all of
+  // what was opened is in view then.
   void Toggle(graph::NodeId id);
   void CloseAll();
   void OpenAll();
