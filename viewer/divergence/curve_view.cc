@@ -17,6 +17,7 @@
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
+#include "viewer/widgets/row_cursor.h"
 #include "viewer/widgets/verdict_mark.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -343,11 +344,11 @@ class CurveView : public View {
                                          "largest relative error",
                                          "largest error in units of the last place"};
     HeaderRow(kHelp);
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(curve_.points.size()));
-    while (clipper.Step()) {
-      for (int r = clipper.DisplayStart; r < clipper.DisplayEnd; ++r) DrawRow(frame, r);
-    }
+    cursor_.Draw(frame, {.count = static_cast<int>(curve_.points.size()),
+                         .is_selected = [&](int r) { return r == chosen_; },
+                         .is_highlighted = {},
+                         .choose = [&](int r) { Choose(r); },
+                         .draw = [&](int r) { DrawRow(frame, r); }});
     ImGui::EndTable();
   }
 
@@ -383,6 +384,7 @@ class CurveView : public View {
   CurveVersion version_;
   int32_t module_ = -1;
   int64_t chosen_ = -1, wanted_ = -1, first_ = -1;
+  RowCursor cursor_;
   uint64_t seen_selection_ = 0;
   int64_t hovered_ = -1;
   CurveVersion hovered_version_;

@@ -38,6 +38,15 @@ void DrawDifference(const Difference& difference) {
   RightLabel(UlpText(difference.max_ulp));
 }
 
+bool IsSelected(Frame& frame, const Experiment& experiment, const Finding& finding) {
+  return frame.context.navigation.InstructionIn(experiment.request().stage) == finding.instruction;
+}
+void Select(Frame& frame, const Experiment& experiment, const Finding& finding) {
+  const ExperimentRequest& request = experiment.request();
+  frame.context.navigation.Select(
+      Selection::OfInstruction(request.module_index, request.stage, finding.instruction));
+}
+
 void DrawFinding(Frame& frame, const Experiment& experiment, const Finding& finding) {
   Context& context = frame.context;
   const hlo::Module& module = *experiment.module();
@@ -45,11 +54,8 @@ void DrawFinding(Frame& frame, const Experiment& experiment, const Finding& find
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   ImGui::PushID(static_cast<int>(finding.instruction.index));
-  const bool selected = context.navigation.InstructionIn(stage) == finding.instruction;
-  if (Row(frame, "##finding", selected, false)) {
-    context.navigation.Select(
-        Selection::OfInstruction(experiment.request().module_index, stage, finding.instruction));
-  }
+  if (Row(frame, "##finding", IsSelected(frame, experiment, finding), false))
+    Select(frame, experiment, finding);
   if (ImGui::IsItemHovered()) {
     const int32_t index = experiment.request().module_index;
     context.marks.Of<Hovered>() = {Selection::OfInstruction(index, stage, finding.instruction),
@@ -108,7 +114,7 @@ std::string OutcomeText(const debug::RunReport& report) {
   return "within tolerance: " + LargestOf(counts, largest, compared);
 }
 
-void DrawOutput(Frame& frame, const debug::RunOutput& output) {
+void DrawOutput(Frame& frame, const debug::RunOutput& output, int64_t nans) {
   const debug::LeafComparison& leaf = output.comparison;
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
@@ -120,6 +126,24 @@ void DrawOutput(Frame& frame, const debug::RunOutput& output) {
                       : output.compared ? VerdictOf(leaf)
                                         : Verdict::kNotCompared);
   DrawDifference({leaf.mismatched, leaf.max_abs_error, leaf.max_rel_error, leaf.max_ulp});
+  ImGui::TableNextColumn();
+  if (nans > 0) RightLabel(frame.theme, Color::kError, CountText(nans));
+}
+
+// What equal bits hide: " (2 results hold NaN)".
+std::string NanText(const Experiment& experiment) {
+  const auto nans = experiment.output_nans();
+  const auto count =
+      static_cast<size_t>(std::ranges::count_if(nans, [](int64_t n) { return n > 0; }));
+  if (count == 0) return {};
+  return fmt::format("; {} {} NaN", graph::CountedText(count, "result"),
+                     count == 1 ? "holds" : "hold");
+}
+
+// "generated inputs, seed 3", "inputs from a.npz".
+std::string InputsOf(const Experiment& experiment) {
+  const std::string inputs = InputsText(experiment.request());
+  return experiment.request().inputs.files.empty() ? "generated inputs, " + inputs : inputs;
 }
 
 }  // namespace
@@ -152,26 +176,24 @@ std::string VerdictText(const Experiment& experiment) {
         *experiment.request().compare.find == debug::NonFiniteKind::kNan ? "NaN" : "infinity";
     if (report->first_nonfinite) {
       const debug::NonFinite& first = *report->first_nonfinite;
-      return fmt::format("the first {} appears in {} ({}) in {}{}", what, first.instruction,
-                         first.opcode, first.computation,
-                         first.reaches_output ? "; it reaches an output" : "");
+      return fmt::format("the first {} appears in {} ({}) in {}{}, with {}", what,
+                         first.instruction, first.opcode, first.computation,
+                         first.reaches_output ? "; it reaches an output" : "",
+                         InputsOf(experiment));
     }
     if (report->error) return report->error->ToString();
-    const std::string inputs = InputsText(experiment.request());
-    return fmt::format(
-        "no {} found with {}", what,
-        experiment.request().inputs.files.empty() ? "generated inputs, " + inputs : inputs);
+    return fmt::format("no {} found with {}", what, InputsOf(experiment));
   }
   if (report->first_divergent) {
     return fmt::format("{} and {} first differ beyond tolerance at {}", report->platform,
                        report->reference, report->first_divergent->instruction);
   }
-  std::string text = OutcomeText(*report);
+  std::string text = OutcomeText(*report) + NanText(experiment);
   if (report->error) text += ": " + report->error->ToString();
   return text;
 }
 
-void DrawOutputs(Frame& frame, const debug::RunReport& report) {
+void DrawOutputs(Frame& frame, const debug::RunReport& report, std::span<const int64_t> nans) {
   const bool compared = std::ranges::any_of(report.outputs, &debug::RunOutput::compared);
   // A part of them at a time: the instructions below have room too.
   constexpr size_t kMaxRows = 6;
@@ -179,10 +201,10 @@ void DrawOutputs(Frame& frame, const debug::RunReport& report) {
   constexpr ImGuiTableFlags kFlags =
       ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY;
   const ImVec2 size(0, rows * (ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y));
-  if (!compared || !ImGui::BeginTable("##outputs", 7, kFlags, size)) return;
+  if (!compared || !ImGui::BeginTable("##outputs", 8, kFlags, size)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
   for (const char* title :
-       {"result", "shape", "verdict", "mismatched", "max error", "relative", "ULP"}) {
+       {"result", "shape", "verdict", "mismatched", "max error", "relative", "ULP", "NaN"}) {
     ImGui::TableSetupColumn(title);
   }
   static constexpr std::array kHelp = {"index in the result tuple",
@@ -191,19 +213,22 @@ void DrawOutputs(Frame& frame, const debug::RunReport& report) {
                                        "elements beyond tolerance",
                                        "largest absolute error",
                                        "largest relative error",
-                                       "largest error in units of the last place"};
+                                       "largest error in units of the last place",
+                                       "elements that are NaN on the platform"};
   HeaderRow(kHelp);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(report.outputs.size()));
   while (clipper.Step()) {
     for (int r = clipper.DisplayStart; r < clipper.DisplayEnd; ++r) {
-      DrawOutput(frame, report.outputs[static_cast<size_t>(r)]);
+      const auto at = static_cast<size_t>(r);
+      DrawOutput(frame, report.outputs[at], at < nans.size() ? nans[at] : 0);
     }
   }
   ImGui::EndTable();
 }
 
-void DrawFindings(Frame& frame, const Experiment& experiment, const std::vector<size_t>& rows) {
+void DrawFindings(Frame& frame, const Experiment& experiment, const std::vector<size_t>& rows,
+                  RowCursor& cursor) {
   constexpr ImGuiTableFlags kFlags =
       ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
   if (!ImGui::BeginTable("##findings", 7, kFlags)) return;
@@ -220,13 +245,15 @@ void DrawFindings(Frame& frame, const Experiment& experiment, const std::vector<
                                        "largest relative error",
                                        "largest error in units of the last place"};
   HeaderRow(kHelp);
-  ImGuiListClipper clipper;
-  clipper.Begin(static_cast<int>(rows.size()));
-  while (clipper.Step()) {
-    for (int r = clipper.DisplayStart; r < clipper.DisplayEnd; ++r) {
-      DrawFinding(frame, experiment, experiment.findings()[rows[static_cast<size_t>(r)]]);
-    }
-  }
+  const auto finding = [&](int r) -> const Finding& {
+    return experiment.findings()[rows[static_cast<size_t>(r)]];
+  };
+  cursor.Draw(frame,
+              {.count = static_cast<int>(rows.size()),
+               .is_selected = [&](int r) { return IsSelected(frame, experiment, finding(r)); },
+               .is_highlighted = {},
+               .choose = [&](int r) { Select(frame, experiment, finding(r)); },
+               .draw = [&](int r) { DrawFinding(frame, experiment, finding(r)); }});
   ImGui::EndTable();
 }
 

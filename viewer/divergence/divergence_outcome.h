@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "viewer/lab/recorded_inputs.h"
 #include "viewer/model/experiment.h"
+#include "viewer/widgets/row_cursor.h"
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {
@@ -45,9 +47,10 @@ bool DrawVerdictProgress(Frame& frame, int32_t module);
 
 // One sentence.
 std::string VerdictText(const Experiment& experiment);
-// A row for each result that was compared.
-void DrawOutputs(Frame& frame, const debug::RunReport& report);
+// A row for each result that was compared; `nans`: how many elements of each are NaN.
+void DrawOutputs(Frame& frame, const debug::RunReport& report, std::span<const int64_t> nans);
 // A row for each of those findings, by position.
-void DrawFindings(Frame& frame, const Experiment& experiment, const std::vector<size_t>& rows);
+void DrawFindings(Frame& frame, const Experiment& experiment, const std::vector<size_t>& rows,
+                  RowCursor& cursor);
 
 }  // namespace hloscope::viewer

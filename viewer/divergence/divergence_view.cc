@@ -15,6 +15,7 @@
 #include "core/replay/platform_table.h"
 #include "viewer/divergence/check_findings.h"
 #include "viewer/divergence/divergence_outcome.h"
+#include "viewer/divergence/nonfinite_outcome.h"
 #include "viewer/graph/graph_legend.h"
 #include "viewer/lab/failing_run.h"
 #include "viewer/lab/own_compilation.h"
@@ -133,8 +134,8 @@ class DivergenceView : public View {
  private:
   void DrawChoices(Frame& frame, int32_t module) {
     if (platforms_.empty()) {
-      platforms_ = debug::PlatformsHere();
-      if (platform_.empty()) platform_ = platforms_.size() > 1 ? platforms_[1] : platforms_[0];
+      platforms_ = debug::PlatformStates();
+      if (platform_.empty()) platform_ = replay::DefaultPlatform().name;
     }
     const dump::ModuleEntry& entry =
         frame.context.document.dump()->modules()[static_cast<size_t>(module)];
@@ -224,8 +225,16 @@ class DivergenceView : public View {
     Help(may_be_none ? "the platform to compare with" : "the platform that runs the module");
     if (!is_open) return;
     if (may_be_none && ImGui::Selectable("none", value.empty())) value.clear();
-    for (const std::string& platform : platforms_) {
-      if (ImGui::Selectable(platform.c_str(), platform == value)) value = platform;
+    for (const debug::PlatformState& platform : platforms_) {
+      const std::string& lack = platform.missing.empty() ? platform.no_device : platform.missing;
+      ImGui::BeginDisabled(!lack.empty());
+      const std::string label =
+          lack.empty() ? platform.name
+                       : fmt::format("{}: {}", platform.name, lack.substr(0, lack.find(':')));
+      if (ImGui::Selectable(label.c_str(), platform.name == value)) value = platform.name;
+      ImGui::EndDisabled();
+      const replay::PlatformRow* row = replay::FindPlatform(platform.name);
+      Help(lack.empty() && row != nullptr ? row->summary : lack);
     }
     ImGui::EndCombo();
   }
@@ -274,11 +283,6 @@ class DivergenceView : public View {
     Help(Command::kShowCompiled);
     SameLineIfRoom(ButtonWidth("Create a bundle"));
     CommandButton(frame, Command::kMakeBundle, "Create a bundle");
-    if (platforms_.size() == 1) {
-      ImGui::SameLine();
-      Label(frame.theme, Color::kTextSecondary,
-            "no XLA plugin found: `hloscope doctor` shows how to install one");
-    }
   }
 
   // The verdict is shown on its own panel.
@@ -308,7 +312,7 @@ class DivergenceView : public View {
   void Start(Context& context, int32_t module, std::optional<debug::NonFiniteKind> find) {
     waiting_ = RequestFor(context, module, find);
     waits_to_compile_ = false;
-    selects_finding_ = find.has_value();
+    nonfinite_.SelectOnce(find.has_value());
     StartWaiting(context);
   }
 
@@ -390,12 +394,10 @@ class DivergenceView : public View {
       ImGui::PopTextWrapPos();
       ImGui::PopStyleColor();
       ImGui::PopFont();
-      DrawNonFinite(frame, *report);
-      for (const std::string& warning : report->warnings) {
-        Label(frame.theme, Color::kWarning, SafeText(warning, 300));
-      }
+      if (report->error && report->error->hint.empty()) FixSentence(frame, *report->error);
+      nonfinite_.Draw(frame, experiment, *report);
       DrawCheckFindings(frame, experiment);
-      DrawOutputs(frame, *report);
+      DrawOutputs(frame, *report, experiment.output_nans());
     }
     DrawFindings(frame, experiment);
   }
@@ -409,46 +411,6 @@ class DivergenceView : public View {
     if (const int64_t lost = experiment.lost_findings(); lost > 0)
       Label(frame.theme, Color::kWarning,
             fmt::format("results of instructions that are no longer in {}: {}", place, lost));
-  }
-
-  void DrawNonFinite(Frame& frame, const debug::RunReport& report) {
-    if (!report.first_nonfinite) return;
-    const debug::NonFinite& first = *report.first_nonfinite;
-    const Experiment& experiment = frame.context.experiment;
-    for (const debug::PathStep& step : first.path) {
-      std::string line = "called by " + step.instruction;
-      if (step.iteration) line += fmt::format(" in iteration {}", *step.iteration);
-      Label(frame.theme, Color::kTextSecondary, SafeText(line));
-    }
-    for (const debug::OperandReport& operand : first.operands) {
-      std::string value = operand.value.value_or("");
-      if (operand.range) {
-        value = fmt::format("{} to {}", operand.range->low, operand.range->high);
-      }
-      Fact(frame, SafeText(operand.instruction, 30), SafeText(operand.shape + "  " + value));
-    }
-    if (!first.source.empty()) Fact(frame, "source line", first.source);
-    // Found once, it is selected once; the button brings it back.
-    const bool is_new = std::exchange(selects_finding_, false);
-    const bool pressed = ImGui::SmallButton("Go to instruction");
-    Help("select this instruction on all screens");
-    if (pressed || is_new) {
-      SelectNamed(frame.context, experiment, first.instruction, first.computation);
-    }
-  }
-
-  static void SelectNamed(Context& context, const Experiment& experiment, std::string_view name,
-                          std::string_view computation) {
-    const hlo::Module& module = *experiment.module();
-    for (uint32_t i = 0; i < module.instructions().size(); ++i) {
-      const hlo::InstructionId id(i);
-      if (module.name(id) != name) continue;
-      if (!computation.empty() && module[module[module[id].computation].name] != computation)
-        continue;
-      context.navigation.Select(Selection::OfInstruction(experiment.request().module_index,
-                                                         experiment.request().stage, id));
-      return;
-    }
   }
 
   void DrawFindings(Frame& frame, Experiment& experiment) {
@@ -474,19 +436,20 @@ class DivergenceView : public View {
       Sentence(frame, "no instruction is beyond tolerance when checked separately");
       return;
     }
-    viewer::DrawFindings(frame, experiment, rows);
+    viewer::DrawFindings(frame, experiment, rows, cursor_);
   }
 
-  std::vector<std::string> platforms_;
+  std::vector<debug::PlatformState> platforms_;
   std::string platform_, reference_{replay::ReferencePlatform().name};
   std::optional<ExperimentRequest> waiting_;  // for its module to be read
   bool waits_to_compile_ = false;             // instead of being run
   InputsChoice inputs_;
+  RowCursor cursor_;  // of the findings
   int stage_ = 0;
   bool wants_divergence_ = false;  // as soon as its inputs were looked at
   bool isolate_ = true, record_ = false, own_bounds_ = false, only_differences_ = false;
   bool check_races_ = false, check_uninitialised_ = false;
-  bool selects_finding_ = false;
+  NonFiniteOutcome nonfinite_;
   double absolute_ = 1e-4, relative_ = 1e-4;
 };
 

@@ -39,6 +39,7 @@ class ValuesView : public View {
       Sentence(frame, "no values yet: run a comparison on the screen Divergence");
       return;
     }
+    Follow(frame.context);
     DrawHead(frame, experiment);
     const CapturedPair* pair = experiment.captured();
     if (pair == nullptr) {
@@ -50,6 +51,7 @@ class ValuesView : public View {
       return;
     }
     TakeOver(*pair);
+    DrawBehind(frame, experiment, *pair);
     if (!pair->note.empty()) Label(frame.theme, Color::kWarning, SafeText(pair->note, 300));
     if (grids_.empty()) {
       Sentence(frame, "the result of this instruction is not an array");
@@ -144,6 +146,25 @@ class ValuesView : public View {
     } else {
       context.messages.Post(Severity::kNote, "select an instruction of the module that ran");
     }
+  }
+
+  // What is selected next is asked for by itself, unless that may take long.
+  static constexpr double kMaxSecondsToFollow = 10;
+  static void Follow(Context& context) {
+    const CapturedPair* pair = context.experiment.captured();
+    if (pair == nullptr || context.experiment.running() || pair->seconds > kMaxSecondsToFollow)
+      return;
+    const hlo::InstructionId id = Selected(context);
+    if (id.valid() && id != pair->instruction) context.experiment.Capture(id);
+  }
+
+  // These are not the values of what is selected.
+  static void DrawBehind(Frame& frame, const Experiment& experiment, const CapturedPair& pair) {
+    const hlo::InstructionId id = Selected(frame.context);
+    if (!id.valid() || id == pair.instruction || experiment.running()) return;
+    Label(frame.theme, Color::kWarning,
+          fmt::format("selected is {}: press V for its values (these took {:.0f} s)",
+                      experiment.module()->name(id), pair.seconds));
   }
 
   static void DrawHead(Frame& frame, const Experiment& experiment) {

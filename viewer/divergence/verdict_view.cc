@@ -49,20 +49,20 @@ class VerdictView : public View {
                       "processes, and names the pass that changed the results; or open a verdict "
                       "of `hloscope diverge --json`.");
     }
-    if (verdict->waiting() || !ShowPending(frame, *verdict, "the verdict")) return;
+    if (verdict->waiting()) return;
+    if (verdict->failed()) return DrawFailed(frame, verdict->error);
+    if (!ShowPending(frame, *verdict, "the verdict")) return;
     SelectFound(context, module, **verdict);
     DrawVerdict(frame, module, **verdict);
   }
 
   bool Run(Command command, Frame& frame) override {
     const int32_t module = frame.context.navigation.module();
-    if ((command != Command::kRunExperiment && command != Command::kAskPass) || module < 0) {
-      return false;
-    }
+    if (command != Command::kAskPass || module < 0) return false;
     // What is known already is asked for again by its own button only.
     const Pending<DivergeVerdict>* known = VerdictOn(frame.context, module);
-    selects_ = command == Command::kAskPass;
-    if (selects_ && known != nullptr && !known->failed()) return true;
+    selects_ = true;
+    if (known != nullptr && !known->failed()) return true;
     SearchPass(frame.context, module, static_cast<uint64_t>(seed_));
     return true;
   }
@@ -132,6 +132,11 @@ class VerdictView : public View {
       SameLineIfRoom(ButtonWidth(label));
       CommandButton(frame, command, label);
     }
+  }
+
+  static void DrawFailed(Frame& frame, const Error& error) {
+    if (error.error_class == ErrorClass::kCancelled) return Sentence(frame, "cancelled");
+    ErrorSentence(frame, "the run failed", error);
   }
 
   void DrawVerdict(Frame& frame, int32_t module, const DivergeVerdict& verdict) {

@@ -244,6 +244,19 @@ std::vector<std::string> ProfilePaths(const Context& context) {
   return paths;
 }
 
+std::pair<std::string, std::string> NamesApart(const std::string& a, const std::string& b) {
+  std::filesystem::path left(a), right(b);
+  std::filesystem::path name_a = left.filename(), name_b = right.filename();
+  while (name_a == name_b && left.has_parent_path() && right.has_parent_path()) {
+    left = left.parent_path();
+    right = right.parent_path();
+    if (left.filename().empty() || right.filename().empty()) break;
+    name_a = left.filename() / name_a;
+    name_b = right.filename() / name_b;
+  }
+  return {name_a.string(), name_b.string()};
+}
+
 const Pending<ProfileModel>* ProfileOf(Context& context, size_t which) {
   static const Pending<ProfileModel> kWaiting{PendingState::kWaiting, nullptr, {}, 0};
   // What ran is known from the modules of the dump.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/limits.h"
@@ -45,6 +46,9 @@ struct ProfileModel {
 // The traces that were opened, else those that lie in the dump; the second is the one to
 // compare with where one was chosen.
 std::vector<std::string> ProfilePaths(const Context& context);
+// What two files are called beside each other: their names, where those are equal with the folders
+// up to the first that differs.
+std::pair<std::string, std::string> NamesApart(const std::string& a, const std::string& b);
 
 // The trace number `which` of those, read in the background; null where there are fewer.
 const Pending<ProfileModel>* ProfileOf(Context& context, size_t which = 0);

@@ -204,11 +204,28 @@ void Application::ShowProfile(const Result<RunProfile>& profile) {
   session_.requests.Show("timeline");
 }
 
-// Letters go to the panel with the keys; F9 and the like to any panel that is in front.
-bool Application::IsForKeys(const CommandRow& row, bool is_text) {
+// The panel that a command of views is for: the one with the keys, else the one under the pointer,
+// else the one of this screen, where none is on it the first.
+Dock::Panel* Application::PanelFor(const CommandRow& row) {
+  const ImVec2 pointer = ImGui::GetIO().MousePos;
+  for (const std::string& id : {dock_.acting_view(), dock_.ViewAt(pointer.x, pointer.y)}) {
+    if (IsOfView(row, id)) return dock_.Find(id);
+  }
+  for (Dock::Panel& panel : dock_.panels()) {
+    if (IsOfView(row, panel.row->id) && !AreaOn(*panel.row, dock_.screen()).empty()) return &panel;
+  }
+  return dock_.Find(FirstViewOf(row));
+}
+
+// Of a view that has not the keys: characters go to a panel in front, F9 and the like to any of the
+// screen.
+bool Application::IsForKeys(const PressedCommand& pressed) {
+  const CommandRow& row = RowOf(pressed.command);
   if (row.when == "always" || row.when == "open" || IsOfView(row, dock_.acting_view())) return true;
-  const Dock::Panel* panel = dock_.Find(FirstViewOf(row));
-  return !is_text && panel != nullptr && panel->width > 0;
+  if (pressed.is_taken || (pressed.is_text && !pressed.is_character)) return false;
+  const Dock::Panel* panel = PanelFor(row);
+  if (panel == nullptr || AreaOn(*panel->row, dock_.screen()).empty()) return false;
+  return !pressed.is_text || panel->width > 0;
 }
 
 void Application::RunKeys() {
@@ -217,10 +234,10 @@ void Application::RunKeys() {
     if (ImGui::IsKeyPressed(ImGuiKey_Escape)) popups_.Close();
     return;
   }
-  for (const auto& [command, is_text] : pressed) {
+  for (const PressedCommand& each : pressed) {
     // Escape closed a list or left a field.
-    if (command == Command::kDeselect && (had_list_ || ImGui::GetIO().WantTextInput)) continue;
-    if (IsForKeys(RowOf(command), is_text)) Run(command);
+    if (each.command == Command::kDeselect && (had_list_ || ImGui::GetIO().WantTextInput)) continue;
+    if (IsForKeys(each)) Run(each.command);
   }
 }
 
@@ -236,9 +253,7 @@ void Application::Run(Command command) {
   }
   // The view with the keys comes first; a command that names a view goes to that one.
   const bool of_view = row.when != "always" && row.when != "open";
-  const std::string acting = dock_.acting_view();
-  Dock::Panel* panel =
-      dock_.Find(of_view && !IsOfView(row, acting) ? FirstViewOf(row) : std::string_view(acting));
+  Dock::Panel* panel = of_view ? PanelFor(row) : dock_.Find(dock_.acting_view());
   Frame frame = MakeFrame();
   if (panel != nullptr && panel->view->Run(command, frame)) {
     // As from the palette: what it does is shown.

@@ -103,7 +103,8 @@ class Application {
   void OpenDropped(const std::vector<std::string>& paths);
   bool IsOpen(const std::string& path) const;
   bool StaysOpen(const std::vector<std::string>& paths);
-  bool IsForKeys(const CommandRow& row, bool is_text);
+  bool IsForKeys(const PressedCommand& pressed);
+  Dock::Panel* PanelFor(const CommandRow& row);
   void RunKeys();
   void TryAnswer();
   void DrawToolbar(Frame& frame);

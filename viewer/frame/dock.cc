@@ -87,6 +87,13 @@ std::string Dock::acting_view() const {
   return panel != panels_.end() && panel->width > 0 ? last->second : std::string();
 }
 
+std::string Dock::ViewAt(float x, float y) const {
+  const auto found = std::ranges::find_if(panels_, [&](const Panel& p) {
+    return p.width > 0 && x >= p.x && y >= p.y && x < p.x + p.width && y < p.y + p.height;
+  });
+  return found == panels_.end() ? std::string() : std::string(found->row->id);
+}
+
 void Dock::FocusNext() {
   std::vector<std::string_view> here;
   for (const Panel& panel : panels_) {
@@ -138,6 +145,7 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
                    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus |
                    ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(2);
+  for (Panel& panel : panels_) SizeStrip(frame, panel);
   for (const ScreenRow& screen : ScreenRows()) {
     ImGuiID dock = ImGui::GetID(std::string(screen.id).c_str());
     bool shown = screen.id == screen_;
@@ -183,6 +191,38 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
   for (Panel* panel : shown) DrawPanel(frame, *panel);
   front_frames_ = std::max(front_frames_ - 1, 0);
   if (front_frames_ == 0) wanted_front_.clear();
+}
+
+// A panel of the centre that has one sentence to show is as high as that; its room goes to the
+// panel below it, until it has more.
+void Dock::SizeStrip(const Frame& frame, Panel& panel) const {
+  if (AreaOn(*panel.row, screen_) != "centre") return;
+  const ImGuiWindow* window = ImGui::FindWindowByName(WindowName(*panel.row, screen_).c_str());
+  ImGuiDockNode* node = window == nullptr ? nullptr : window->DockNode;
+  if (node == nullptr || node->Windows.Size != 1 || node->ParentNode == nullptr ||
+      node->ParentNode->SplitAxis != ImGuiAxis_Y)
+    return;
+  constexpr float kLines = 2, kDefaultShare = 0.5F;
+  const ImGuiDockNode& parent = *node->ParentNode;
+  ImGuiDockNode& other = *parent.ChildNodes[parent.ChildNodes[0] == node ? 1 : 0];
+  const float height = ImGui::GetFrameHeight() + 2 * ImGui::GetStyle().WindowPadding.y +
+                       kLines * ImGui::GetTextLineHeightWithSpacing();
+  const bool is_strip = panel.view->IsStrip(frame.context);
+  const auto resize = [&](float to) {
+    node->Size.y = node->SizeRef.y = to;
+    other.SizeRef.y = std::max(parent.Size.y - to, 1.0F);
+    node->WantLockSizeOnce = true;
+  };
+  if (is_strip) {
+    if (!panel.is_strip && node->Size.y > height) panel.share = node->Size.y / parent.Size.y;
+    resize(height);
+  } else if (panel.is_strip || (panel.share == 0 && node->Size.y <= height)) {
+    // The layout of the last time may have it as a strip.
+    if (panel.share == 0) panel.share = kDefaultShare;
+    resize(panel.share * parent.Size.y);
+  }
+  if (!is_strip && panel.share == 0) panel.share = node->Size.y / parent.Size.y;
+  panel.is_strip = is_strip;
 }
 
 // An area at the right, or beside the graphs, whose views have nothing to show gives its room to

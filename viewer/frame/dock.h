@@ -23,6 +23,9 @@ class Dock {
     // Its position in the last frame, in pixels; empty where it was not drawn.
     float x = 0, y = 0, width = 0, height = 0;
     bool was_hidden = false;  // in the last frame: its area had nothing to show
+    // As a strip in the last frame, and its share of the height before.
+    bool is_strip = false;
+    float share = 0;
   };
   std::vector<Panel>& panels() { return panels_; }
   Panel* Find(std::string_view view_id);
@@ -43,6 +46,8 @@ class Dock {
   // The one with the keys, or that had them before a popup took them; empty: none had on this
   // screen.
   std::string acting_view() const;
+  // The one in front at a point of the window, in pixels; empty: there is none.
+  std::string ViewAt(float x, float y) const;
 
   // Draws every panel of the current screen into the room between the bars.
   void Draw(Frame& frame, float top, float bottom);
@@ -50,6 +55,7 @@ class Dock {
  private:
   void BuildLayout(unsigned dock, float width, float height);
   bool IsHidden(const Frame& frame, const Panel& panel) const;
+  void SizeStrip(const Frame& frame, Panel& panel) const;
   void DrawPanel(Frame& frame, Panel& panel);
 
   std::vector<Panel> panels_;

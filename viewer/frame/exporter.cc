@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -20,13 +21,15 @@ constexpr int kFirstFrame = 2;  // without the popup
 }  // namespace
 
 void Exporter::Ask(ExportFormat format) {
-  const std::string id = dock_.acting_view();
+  const std::string id = ViewFor(format);
   const Dock::Panel* panel = dock_.Find(id);
   if (panel == nullptr)
-    return session_.messages.Post(Severity::kNote, "click the view to export first");
+    return session_.messages.Post(Severity::kNote,
+                                  "click the panel to export first, or point at it");
   if (format == ExportFormat::kCsv) {
     if (Result<std::string> text = panel->view->Export(format, session_); !text)
-      return session_.messages.Post(Severity::kError, text.error().ToString());
+      return session_.messages.Post(
+          Severity::kError, fmt::format("{}: {}", panel->row->title, text.error().ToString()));
   }
   const char* ending = format == ExportFormat::kPng   ? "png"
                        : format == ExportFormat::kSvg ? "svg"
@@ -38,6 +41,20 @@ void Exporter::Ask(ExportFormat format) {
   const std::filesystem::path here = std::filesystem::current_path(error);
   popups_.ShowExport(fmt::format("Export {} as {}", panel->row->title, ending),
                      (here / fmt::format("hloscope-{}.{}", id, ending)).string());
+}
+
+// The panel with the keys, or the one under the pointer where that one has none: a table is what
+// has a CSV.
+std::string Exporter::ViewFor(ExportFormat format) const {
+  const ImVec2 pointer = ImGui::GetIO().MousePos;
+  std::string first;
+  for (std::string& id : std::array{dock_.acting_view(), dock_.ViewAt(pointer.x, pointer.y)}) {
+    const Dock::Panel* panel = dock_.Find(id);
+    if (panel == nullptr) continue;
+    if (format != ExportFormat::kCsv || panel->view->Export(format, session_)) return id;
+    if (first.empty()) first = id;
+  }
+  return first;
 }
 
 void Exporter::Write(const std::string& path) {

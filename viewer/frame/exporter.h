@@ -25,6 +25,7 @@ class Exporter {
   bool is_waiting() const { return !path_.empty(); }
 
  private:
+  std::string ViewFor(ExportFormat format) const;
   Result<std::string> Bytes(const Dock::Panel& panel);
 
   Session& session_;

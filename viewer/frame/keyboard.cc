@@ -2,7 +2,9 @@
 #include "viewer/frame/keyboard.h"
 
 #include <imgui/imgui.h>
+#include <imgui/imgui_internal.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -14,6 +16,10 @@ struct NamedKey {
   ImGuiKey key;
   bool shifted = false;  // typed with Shift on most keyboards
 };
+// Keys that write a character, letters and digits aside.
+constexpr ImGuiKey kCharacterKeys[] = {ImGuiKey_Slash, ImGuiKey_LeftBracket, ImGuiKey_RightBracket,
+                                       ImGuiKey_Equal, ImGuiKey_Minus,       ImGuiKey_Period,
+                                       ImGuiKey_Comma};
 constexpr NamedKey kKeys[] = {
     {"Left", ImGuiKey_LeftArrow},
     {"Right", ImGuiKey_RightArrow},
@@ -75,6 +81,11 @@ bool IsForText(int chord) {
   return (key < ImGuiKey_F1 || key > ImGuiKey_F12) && key != ImGuiKey_Escape;
 }
 
+bool IsCharacter(ImGuiKey key) {
+  return (key >= ImGuiKey_A && key <= ImGuiKey_Z) || (key >= ImGuiKey_0 && key <= ImGuiKey_9) ||
+         std::ranges::find(kCharacterKeys, key) != std::end(kCharacterKeys);
+}
+
 std::vector<KeyBinding> ReadTable() {
   std::vector<KeyBinding> out;
   for (const CommandRow& row : CommandRows()) {
@@ -119,7 +130,11 @@ std::vector<PressedCommand> PressedCommands() {
     if (io.WantTextInput && is_text) continue;
     auto key = static_cast<ImGuiKey>(binding.chord & ~ImGuiMod_Mask_);
     const bool held = (binding.chord & ImGuiMod_Mask_) == mods;
-    if (held && ImGui::IsKeyPressed(key)) out.push_back({binding.command, is_text});
+    if (!held || !ImGui::IsKeyPressed(key)) continue;
+    out.push_back({.command = binding.command,
+                   .is_text = is_text,
+                   .is_character = is_text && IsCharacter(key),
+                   .is_taken = !ImGui::TestKeyOwner(key, ImGuiKeyOwner_NoOwner)});
   }
   return out;
 }

@@ -24,7 +24,9 @@ const std::vector<KeyBinding>& KeyBindings();
 // A command whose keys went down in this frame.
 struct PressedCommand {
   Command command = Command::kKeys;
-  bool is_text = false;  // the chord would write into a field, or move in it
+  bool is_text = false;       // the chord would write into a field, or move in it
+  bool is_character = false;  // it would write one
+  bool is_taken = false;      // what has the focus uses the key itself
 };
 // While a field takes text, only chords that enter no text count.
 std::vector<PressedCommand> PressedCommands();

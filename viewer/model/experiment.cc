@@ -144,6 +144,18 @@ RunValues ValuesBefore(const std::shared_ptr<const hlo::Module>& module,
   return values;
 }
 
+std::vector<int64_t> NansOf(const debug::RunReport& report) {
+  std::vector<int64_t> nans;
+  for (const debug::RunOutput& output : report.outputs) {
+    int64_t count = 0;
+    if (!output.missing) {
+      for (const replay::ValueStatistics& leaf : DescribeLeaves(output.value)) count += leaf.nans;
+    }
+    nans.push_back(count);
+  }
+  return nans;
+}
+
 void AddArguments(std::span<const hlo::Literal> arguments, RunValues& values) {
   const auto parameters = values.module->Parameters(values.module->entry_id());
   for (size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i) {
@@ -289,7 +301,9 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
           AddArguments(report.arguments, values);
           const bool has_ended = report.status == debug::RunStatus::kDied || stop.stop_requested();
           {
+            std::vector<int64_t> nans = NansOf(report);
             const std::lock_guard lock(news.mutex);
+            news.output_nans = std::move(nans);
             news.report = std::move(report);
           }
           if (wake) wake();
@@ -317,9 +331,12 @@ void Experiment::Capture(InstructionId instruction) {
   Begin(
       "computing the values of " + std::string(module_->name(instruction)),
       [module = module_, request, platform, instruction](News& news, const std::stop_token& stop) {
+        const auto begin = std::chrono::steady_clock::now();
         CapturedPair pair;
         pair.instruction = instruction;
         CaptureBoth(module, platform, request, stop, pair);
+        pair.seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         const std::lock_guard lock(news.mutex);
         news.captured = std::move(pair);
       });
@@ -343,6 +360,7 @@ void Experiment::Clear() {
   by_instruction_.clear();
   expected_ = lost_ = 0;
   report_.reset();
+  output_nans_.clear();
   captured_.reset();
   profile_.reset();
 }
@@ -355,7 +373,10 @@ bool Experiment::Update() {
   {
     const std::lock_guard lock(news_->mutex);
     findings.swap(news_->findings);
-    if (news_->report) report_ = std::exchange(news_->report, std::nullopt);
+    if (news_->report) {
+      report_ = std::exchange(news_->report, std::nullopt);
+      output_nans_ = std::exchange(news_->output_nans, {});
+    }
     if (news_->progress) progress_ = std::exchange(news_->progress, std::nullopt);
     if (news_->captured) {
       captured_ = std::exchange(news_->captured, std::nullopt);

@@ -61,6 +61,7 @@ struct CapturedPair {
   std::vector<ElementCounts> counts;                          // of elements, by leaf of both
   debug::BoundsRequest bounds;                                // by which they compare
   std::string note;                                           // why a side has none
+  double seconds = 0;                                         // that finding them took
 };
 
 class Experiment {
@@ -102,6 +103,8 @@ class Experiment {
   const Finding* Of(hlo::InstructionId instruction) const;
   int64_t expected_findings() const { return expected_; }  // instructions of the entry to come
   const debug::RunReport* report() const { return report_ ? &*report_ : nullptr; }
+  // How many elements of each of its outputs are NaN on the platform.
+  std::span<const int64_t> output_nans() const { return output_nans_; }
   // Where it runs: others who run something take their workers from here.
   const std::shared_ptr<replay::WorkerPool>& workers() const { return workers_; }
   // Others, at most that many, for modules that are not saved when a worker crashes on them.
@@ -121,6 +124,7 @@ class Experiment {
     std::mutex mutex;
     std::vector<Finding> findings;
     std::optional<debug::RunReport> report;
+    std::vector<int64_t> output_nans;
     std::optional<CapturedPair> captured;
     std::optional<RunValues> values;
     std::optional<Result<RunProfile>> profile;
@@ -150,6 +154,7 @@ class Experiment {
   std::unordered_map<uint32_t, size_t> by_instruction_;
   int64_t expected_ = 0, lost_ = 0;
   std::optional<debug::RunReport> report_;
+  std::vector<int64_t> output_nans_;
   std::optional<CapturedPair> captured_;
   std::vector<RunValues> values_;  // of stages, the newest last
   uint64_t runs_ = 0;

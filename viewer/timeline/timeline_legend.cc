@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
-#include <filesystem>
+#include <utility>
 
 #include "viewer/facts/path_facts.h"
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/document.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/requests.h"
@@ -119,11 +120,8 @@ void DrawTraceComparison(Frame& frame, const SecondTrace& second, std::string_vi
     return;
   }
   const bool swapped = frame.context.marks.Of<TimelineMarks>().profiles_swapped;
-  const auto name = [](std::string_view path) {
-    return std::filesystem::path(path).filename().string();
-  };
-  const std::string before = name(swapped ? second.model->path : std::string(first_path));
-  const std::string after = name(swapped ? std::string(first_path) : second.model->path);
+  auto [before, after] = NamesApart(std::string(first_path), second.model->path);
+  if (swapped) std::swap(before, after);
   LegendLine line(frame);
   line.Words(fmt::format("before: {}, after: {}, aligned {}", SafeText(before, 60),
                          SafeText(after, 60), second.partners->aligned_by),

@@ -13,6 +13,7 @@
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
+#include "viewer/widgets/row_cursor.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -160,6 +161,10 @@ class BuffersView : public View {
     return ToString(KindOf(table_->allocations[a]));
   }
 
+  static bool IsSelected(const Context& context, int32_t v) {
+    const Selection& now = context.navigation.selection();
+    return now.kind == SelectionKind::kBuffer && now.buffer == v;
+  }
   bool IsHighlighted(Context& context, int32_t v) const {
     const Selection& now = context.navigation.selection();
     return now.kind > SelectionKind::kStage &&
@@ -222,12 +227,16 @@ class BuffersView : public View {
         "offset in the allocation, in bytes",
         "live range: first to last instruction in the schedule"};
     if (!BeginTable("##values", kTitles, kHelp)) return;
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(values_.size()));
-    while (clipper.Step()) {
-      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-        DrawValue(frame, values_[static_cast<size_t>(i)], i);
-    }
+    const auto value = [&](int i) { return values_[static_cast<size_t>(i)]; };
+    cursor_.Draw(frame,
+                 {.count = static_cast<int>(values_.size()),
+                  .is_selected = [&](int i) { return IsSelected(frame.context, value(i)); },
+                  .is_highlighted = [&](int i) { return IsHighlighted(frame.context, value(i)); },
+                  .choose =
+                      [&](int i) {
+                        frame.context.navigation.Select(Selection::OfBuffer(module_, value(i)));
+                      },
+                  .draw = [&](int i) { DrawValue(frame, value(i), i); }});
     ImGui::EndTable();
   }
 
@@ -236,9 +245,8 @@ class BuffersView : public View {
     const dump::BufferValue& value = table_->values[static_cast<size_t>(v)];
     ImGui::TableNextRow();
     ImGui::TableSetColumnIndex(0);
-    const bool is_selected = context.navigation.selection().kind == SelectionKind::kBuffer &&
-                             context.navigation.selection().buffer == v;
-    if (Row(frame, fmt::format("##row{}", number), is_selected, IsHighlighted(context, v))) {
+    if (Row(frame, fmt::format("##row{}", number), IsSelected(context, v),
+            IsHighlighted(context, v))) {
       context.navigation.Select(Selection::OfBuffer(module_, v));
     }
     ImGui::SameLine(0, 0);
@@ -339,6 +347,7 @@ class BuffersView : public View {
 
   int32_t module_ = -1, other_ = -1;
   Show show_ = Show::kPoint;
+  RowCursor cursor_;
   std::shared_ptr<const dump::BufferTable> table_, collected_, grown_, grown_against_;
   int32_t collected_point_ = -1;
   Show collected_show_ = Show::kPoint;

@@ -4,7 +4,6 @@
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -18,6 +17,7 @@
 #include "viewer/model/timeline_camera.h"
 #include "viewer/views/kernel_columns.h"
 #include "viewer/views/kernel_csv.h"
+#include "viewer/widgets/row_cursor.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -171,7 +171,8 @@ class KernelsView : public View {
       ImGui::SameLine();
       CommandButton(frame, Command::kStopComparing, "Stop comparing");
     }
-    const std::string other = std::filesystem::path(sheet_->other_path).filename().string();
+    const std::string other =
+        NamesApart(ProfilePaths(frame.context).front(), sheet_->other_path).second;
     std::string text = fmt::format("{}: {} before, {} after",
                                    swapped_ ? "before is " + other : "after is " + other,
                                    TimeText(before), TimeText(after));
@@ -281,13 +282,15 @@ class KernelsView : public View {
     }
     DrawHeads(columns);
     Sort(columns);
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(order_.size()));
-    while (clipper.Step()) {
-      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-        DrawRow(frame, sheet_->rows[order_[static_cast<size_t>(i)]], columns, i);
-      }
-    }
+    const auto row = [&](int i) -> const KernelRow& {
+      return sheet_->rows[order_[static_cast<size_t>(i)]];
+    };
+    cursor_.Draw(frame,
+                 {.count = static_cast<int>(order_.size()),
+                  .is_selected = [&](int i) { return IsSelected(frame.context, row(i)); },
+                  .is_highlighted = [&](int i) { return IsHighlighted(frame.context, row(i)); },
+                  .choose = [&](int i) { Click(frame, row(i)); },
+                  .draw = [&](int i) { DrawRow(frame, row(i), columns, i); }});
     ImGui::EndTable();
   }
 
@@ -330,6 +333,7 @@ class KernelsView : public View {
   std::vector<const Column*> same_;     // those that say the same in every row
   bool shows_same_ = false;
   std::vector<uint32_t> order_;
+  RowCursor cursor_;
   std::string filter_;
   bool focus_filter_ = false, needs_sort_ = false;
   bool swapped_ = false;            // the second profile is the one before, when last drawn

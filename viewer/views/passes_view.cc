@@ -17,6 +17,7 @@
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/pass_search.h"
+#include "viewer/widgets/row_cursor.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -56,7 +57,6 @@ class PassesView : public View {
     costs_ = costs;
     guilty_ = GuiltyStages(context, module);
     std::vector<int32_t> rows = Rows(context, entry, module);
-    HandleKeys(context, module, rows);
     DrawTable(frame, entry, module, rows);
     if (std::ranges::none_of(entry.stages, [](const auto& s) { return !s.pass.empty(); })) {
       Sentence(frame,
@@ -202,21 +202,6 @@ class PassesView : public View {
                              [&](int32_t stage) { return rank[static_cast<size_t>(stage)]; });
   }
 
-  static void HandleKeys(Context& context, int32_t module, const std::vector<int32_t>& rows) {
-    if (!ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) || ImGui::GetIO().WantTextInput ||
-        ImGui::GetIO().KeyAlt || rows.empty())
-      return;
-    int by = ImGui::IsKeyPressed(ImGuiKey_DownArrow) ? 1
-             : ImGui::IsKeyPressed(ImGuiKey_UpArrow) ? -1
-                                                     : 0;
-    if (by == 0) return;
-    auto now = std::ranges::find(rows, ShownChangeStage(context));
-    auto at = now == rows.end()
-                  ? 0
-                  : std::clamp<ptrdiff_t>(now - rows.begin() + by, 0, std::ssize(rows) - 1);
-    GoTo(context, module, rows[static_cast<size_t>(at)]);
-  }
-
   // To another stage with the same instruction, where it is there.
   static void GoTo(Context& context, int32_t module, int32_t stage) {
     hlo::InstructionId id = context.navigation.InstructionIn(stage);
@@ -257,17 +242,14 @@ class PassesView : public View {
       ImGui::TableSetupColumn("kernels", ImGuiTableColumnFlags_WidthFixed, bytes);
     }
     DrawHeads(columns);
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(rows.size()));
-    int32_t shown = ShownChangeStage(frame.context);
-    if (shown != last_shown_) {
-      auto at = std::ranges::find(rows, shown);
-      if (at != rows.end()) clipper.IncludeItemByIndex(static_cast<int>(at - rows.begin()));
-    }
-    while (clipper.Step()) {
-      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-        DrawRow(frame, entry, module, rows[static_cast<size_t>(i)]);
-    }
+    const int32_t shown = ShownChangeStage(frame.context);
+    if (std::exchange(last_shown_, shown) != shown) cursor_.Follow();
+    const auto stage = [&](int i) { return rows[static_cast<size_t>(i)]; };
+    cursor_.Draw(frame, {.count = static_cast<int>(rows.size()),
+                         .is_selected = [&](int i) { return stage(i) == shown; },
+                         .is_highlighted = {},
+                         .choose = [&](int i) { GoTo(frame.context, module, stage(i)); },
+                         .draw = [&](int i) { DrawRow(frame, entry, module, stage(i)); }});
     ImGui::EndTable();
   }
 
@@ -298,10 +280,6 @@ class PassesView : public View {
     ImGui::PushID(stage);
     bool shown = ShownChangeStage(context) == stage;
     if (Row(frame, "##row", shown, false)) GoTo(context, module, stage);
-    if (shown && last_shown_ != stage) {
-      last_shown_ = stage;
-      ImGui::SetScrollHereY(0.5f);
-    }
     const StageGain gain =
         costs_ == nullptr ? StageGain() : costs_->gains[static_cast<size_t>(stage)];
     Help(gain.is_known ? row.name + "\n" + GainText(gain) : row.name);
@@ -391,6 +369,7 @@ class PassesView : public View {
   std::string filter_;
   bool only_changes_ = false, focus_filter_ = false;
   int32_t last_shown_ = -1;
+  RowCursor cursor_;
   std::vector<int32_t> guilty_;  // stages after passes that changed the results
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "core/base/jobs.h"
 #include "profiler/range_statistics.h"
@@ -14,6 +15,7 @@
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/model/timeline_camera.h"
+#include "viewer/widgets/row_cursor.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -140,22 +142,40 @@ class StatisticsView : public View {
                                          "share of the path", "occurrences on the path",
                                          "idle time before it"};
     HeaderRow(kHelp);
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(path_->path.times.size()));
-    while (clipper.Step()) {
-      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-        DrawPathRow(frame, *model, path_->path.times[static_cast<size_t>(i)], i);
-    }
+    const auto time = [&](int i) -> const profiler::PathTime& {
+      return path_->path.times[static_cast<size_t>(i)];
+    };
+    DrawRows(
+        frame, *model, static_cast<int>(path_->path.times.size()),
+        [&](int i) { return time(i).longest; },
+        [&](int i) { DrawPathRow(frame, *model, time(i), i); });
     ImGui::EndTable();
+  }
+
+  static bool IsSelected(const Context& context, profiler::EventId event) {
+    const Selection& now = context.navigation.selection();
+    return now.kind == SelectionKind::kEvent && now.event == static_cast<int64_t>(event.index);
+  }
+
+  // Rows that each stand for one event.
+  void DrawRows(Frame& frame, const ProfileModel& model, int count,
+                const std::function<profiler::EventId(int)>& event_of,
+                const std::function<void(int)>& draw) {
+    Context& context = frame.context;
+    cursor_.Draw(
+        frame,
+        {.count = count,
+         .is_selected = [&](int i) { return IsSelected(context, event_of(i)); },
+         .is_highlighted = {},
+         .choose = [&](int i) { context.navigation.Select(SelectionOf(model, event_of(i))); },
+         .draw = draw});
   }
 
   void DrawPathRow(Frame& frame, const ProfileModel& model, const profiler::PathTime& time,
                    int number) const {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    const Selection& now = frame.context.navigation.selection();
-    const bool is_selected =
-        now.kind == SelectionKind::kEvent && now.event == static_cast<int64_t>(time.longest.index);
+    const bool is_selected = IsSelected(frame.context, time.longest);
     if (Row(frame, fmt::format("##path{}", number), is_selected, false))
       frame.context.navigation.Select(SelectionOf(model, time.longest));
     ImGui::SameLine(0, 0);
@@ -185,7 +205,7 @@ class StatisticsView : public View {
         });
   }
 
-  static void DrawTable(Frame& frame, const ProfileModel& model, const Rows& rows) {
+  void DrawTable(Frame& frame, const ProfileModel& model, const Rows& rows) {
     constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                        ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV |
                                        ImGuiTableFlags_SizingFixedFit;
@@ -200,23 +220,17 @@ class StatisticsView : public View {
         "mean duration",     "shortest duration",       "median",
         "90th percentile",   "99th percentile",         "longest duration"};
     HeaderRow(kHelp);
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(rows.size()));
-    while (clipper.Step()) {
-      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-        DrawRow(frame, model, rows[static_cast<size_t>(i)]);
-      }
-    }
+    DrawRows(
+        frame, model, static_cast<int>(rows.size()),
+        [&](int i) { return rows[static_cast<size_t>(i)].longest; },
+        [&](int i) { DrawRow(frame, model, rows[static_cast<size_t>(i)]); });
     ImGui::EndTable();
   }
 
   static void DrawRow(Frame& frame, const ProfileModel& model, const DurationStatistics& s) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    const Selection& now = frame.context.navigation.selection();
-    const bool is_selected =
-        now.kind == SelectionKind::kEvent && now.event == static_cast<int64_t>(s.longest.index);
-    if (Row(frame, fmt::format("##name{}", s.key), is_selected, false)) {
+    if (Row(frame, fmt::format("##name{}", s.key), IsSelected(frame.context, s.longest), false)) {
       frame.context.navigation.Select(SelectionOf(model, s.longest));
     }
     ImGui::SameLine(0, 0);
@@ -237,6 +251,7 @@ class StatisticsView : public View {
 
   profiler::TimeRange range_;
   bool asked_ = false;
+  RowCursor cursor_;
   StatisticsKey key_;
   std::shared_ptr<const Rows> rows_;
   std::shared_ptr<const PathFacts> path_;  // null: all events are shown

@@ -9,6 +9,7 @@
 #include "viewer/model/navigation.h"
 #include "viewer/model/second_dump.h"
 #include "viewer/views/module_pair.h"
+#include "viewer/widgets/row_cursor.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -117,20 +118,7 @@ class TwoDumpsView : public View {
     context.navigation.Select(Selection::OfModule(module));
   }
 
-  void HandleKeys(Context& context, const TwoDumps& dumps) {
-    if (!ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) || ImGui::GetIO().WantTextInput ||
-        ImGui::GetIO().KeyAlt)
-      return;
-    const int by = ImGui::IsKeyPressed(ImGuiKey_DownArrow) ? 1
-                   : ImGui::IsKeyPressed(ImGuiKey_UpArrow) ? -1
-                                                           : 0;
-    const auto next = static_cast<ptrdiff_t>(chosen_) + by;
-    if (by != 0 && next >= 0 && next < std::ssize(dumps.pairs))
-      Click(context, dumps, static_cast<size_t>(next));
-  }
-
   void DrawModules(Frame& frame, const TwoDumps& dumps) {
-    HandleKeys(frame.context, dumps);
     constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                        ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
     const float line = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y + 2;
@@ -147,12 +135,12 @@ class TwoDumpsView : public View {
         "of the compiled stage, in the first and in the second dump",
         "bytes of all allocations, in the first and in the second dump"};
     HeaderRow(kHelp);
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(dumps.pairs.size()));
-    while (clipper.Step()) {
-      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-        DrawModule(frame, dumps, static_cast<size_t>(i));
-    }
+    cursor_.Draw(frame,
+                 {.count = static_cast<int>(dumps.pairs.size()),
+                  .is_selected = [&](int i) { return static_cast<size_t>(i) == chosen_; },
+                  .is_highlighted = {},
+                  .choose = [&](int i) { Click(frame.context, dumps, static_cast<size_t>(i)); },
+                  .draw = [&](int i) { DrawModule(frame, dumps, static_cast<size_t>(i)); }});
     ImGui::EndTable();
   }
 
@@ -199,6 +187,7 @@ class TwoDumpsView : public View {
   const TwoDumps* of_ = nullptr;  // … and of this list
   int32_t module_ = -1;           // that was in view then
   size_t chosen_ = 0;             // of the list
+  RowCursor cursor_;
 };
 
 }  // namespace

@@ -50,6 +50,9 @@ class View {
   // views.
   virtual bool IsEmpty(const Context& /*context*/) const { return false; }
 
+  // True while one sentence is all there is to show: a panel of the centre is no higher than that.
+  virtual bool IsStrip(const Context& /*context*/) const { return false; }
+
   // A command of commands.def that names this view, or kCopy, kFind, kFit and the like, while the
   // view has the focus; true if it was one for it.
   virtual bool Run(Command /*command*/, Frame& /*frame*/) { return false; }

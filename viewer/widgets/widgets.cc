@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "core/debug/run/fix_of_error.h"
 #include "viewer/model/document.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/tasks.h"
@@ -202,6 +203,21 @@ void Sentence(Frame& frame, std::string_view text) {
   ImGui::PopStyleColor();
 }
 
+void ErrorSentence(Frame& frame, std::string_view what, const Error& error) {
+  Error alone = error;
+  alone.hint.clear();
+  ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kError]);
+  ImGui::PushTextWrapPos(0);
+  ImGui::TextUnformatted(SafeText(fmt::format("{}: {}", what, alone.ToString()), 1000).c_str());
+  ImGui::PopTextWrapPos();
+  ImGui::PopStyleColor();
+  FixSentence(frame, error);
+}
+
+void FixSentence(Frame& frame, const Error& error) {
+  if (const std::string fix = debug::FixOf(error); !fix.empty()) Sentence(frame, "fix: " + fix);
+}
+
 void Fact(Frame& frame, std::string_view name, std::string_view value) {
   float x = ImGui::GetCursorPosX();
   Label(frame.theme, Color::kTextSecondary, name);
@@ -220,7 +236,11 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
       Sentence(frame, fmt::format("loading {} …", what));
       return false;
     case PendingState::kFailed:
-      Sentence(frame, fmt::format("cannot load {}: {}", what, error.ToString()));
+      if (frame.context.tasks.was_cancelled() || error.error_class == ErrorClass::kCancelled) {
+        Sentence(frame, fmt::format("cannot load {}: {}", what, error.ToString()));
+      } else {
+        ErrorSentence(frame, fmt::format("cannot load {}", what), error);
+      }
       if (frame.context.tasks.was_cancelled()) {
         ImGui::PushID(&error);
         CommandButton(frame, Command::kResume, "Resume", true);
@@ -239,6 +259,9 @@ bool ShowDump(Frame& frame) {
 }
 
 void SteerByKeys(TimelineCamera& camera, double at) {
+  const ImGuiID self = ImGui::GetID("##steered");
+  for (const ImGuiKey key : {ImGuiKey_W, ImGuiKey_S, ImGuiKey_A, ImGuiKey_D})
+    ImGui::SetKeyOwner(key, self);
   if (ImGui::IsKeyPressed(ImGuiKey_W)) camera.Zoom(at, 1.4);
   if (ImGui::IsKeyPressed(ImGuiKey_S)) camera.Zoom(at, 1 / 1.4);
   if (ImGui::IsKeyPressed(ImGuiKey_A)) camera.Pan(-0.15);

@@ -48,6 +48,11 @@ void FittedLabel(std::string_view text);
 void Title(Frame& frame, std::string_view text);
 // A quiet sentence: why a panel or part of it is empty, wrapped.
 void Sentence(Frame& frame, std::string_view text);
+// An error, and on a line of its own what helps against it (debug::FixOf), wrapped. `what`: what
+// failed, as "the run failed".
+void ErrorSentence(Frame& frame, std::string_view what, const Error& error);
+// "fix: …" of it alone; nothing where no fix is known.
+void FixSentence(Frame& frame, const Error& error);
 // The title of what comes next, after a gap of so many logical pixels.
 void Section(Frame& frame, std::string_view title, float gap = 4);
 // A name and its value on one line, the name quiet.
