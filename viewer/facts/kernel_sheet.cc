@@ -111,6 +111,7 @@ class SheetMaker {
     sheet_->is_estimate =
         !sheet_->has_times && !sheet_->has_others && in_.module != nullptr && !sheet_->rows.empty();
     for (KernelRow& row : sheet_->rows) Finish(row);
+    if (sheet_->is_estimate) AddBounds();
     std::ranges::stable_sort(sheet_->rows, [this](const KernelRow& a, const KernelRow& b) {
       if (sheet_->is_simulated && a.sums.model_us != b.sums.model_us)
         return a.sums.model_us > b.sums.model_us;
@@ -313,6 +314,21 @@ class SheetMaker {
     }
     if (!named.empty()) recording.programs = std::move(named);
     return recording;
+  }
+
+  void AddBounds() {
+    const hlo::Module& module = *in_.module;
+    const graph::KernelMap map = graph::MapKernels(module, analysis::FindPlacement(module));
+    const std::vector<graph::KernelWork> works = graph::WorkOf(module, map);
+    std::unordered_map<uint32_t, const graph::KernelWork*> by_instruction;
+    for (size_t k = 0; k < works.size(); ++k)
+      by_instruction.emplace(map.kernels[k].instruction.index, &works[k]);
+    for (KernelRow& row : sheet_->rows) {
+      const auto work = by_instruction.find(row.instruction.index);
+      if (!row.instruction.valid() || work == by_instruction.end()) continue;
+      const double least = graph::LeastTime(*work->second, sheet_->device);
+      if (least > 0) row.bound = {work->second->flops, work->second->traffic.bytes(), least};
+    }
   }
 
   void Finish(KernelRow& row) {

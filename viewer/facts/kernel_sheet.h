@@ -26,6 +26,12 @@ struct KernelElsewhere {
   bool is_occupancy_bound = false;  // the registers are not known: at most that
 };
 
+// What a kernel computes and moves in one run by shapes, and how long the device of the dump takes
+// for it at least (graph::LeastTime), in picoseconds; 0: not known.
+struct KernelBound {
+  double flops = 0, bytes = 0, ps = 0;
+};
+
 struct KernelRow {
   std::string name;    // of the instruction; of the kernel or event where no instruction is known
   std::string kernel;  // the symbol, or empty
@@ -45,6 +51,7 @@ struct KernelRow {
   double before_time() const { return ratio ? ratio->before : static_cast<double>(self); }
   double after_time() const { return ratio ? ratio->after : other_time; }
   hlo::Cost cost;
+  KernelBound bound;  // where the sheet is an estimate
   dump::LaunchDimensions launch;
   std::optional<int64_t> registers, shared_bytes;
   double occupancy = -1;            // 0 to 1; less: not known

@@ -1,10 +1,13 @@
 // Intervals of each category, merged and intersected.
 #include "viewer/facts/timeline_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stop_token>
 
 #include "core/analysis/place/placement.h"
+#include "profiler/step_times.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
@@ -103,7 +106,18 @@ std::vector<TimelineCategory> CategoriesOf(const hlo::Module& module) {
   return out;
 }
 
+// What the program marked as its steps (StepTraceAnnotation).
+bool FindMarkedSteps(const EventStore& store, TimelineFacts& facts) {
+  const profiler::StepTimes times = profiler::StepTimesOf(store);
+  if (times.source != profiler::StepSource::kStepNumber || times.steps.empty()) return false;
+  for (const profiler::StepTime& step : times.steps)
+    facts.steps.push_back({step.start, fmt::format("{} {}", step.name, step.number)});
+  facts.step_word = "step";
+  return true;
+}
+
 void FindSteps(const EventStore& store, TimelineFacts& facts) {
+  if (FindMarkedSteps(store, facts)) return;
   for (const auto& [role, word] :
        {std::pair(LaneRole::kSteps, "step"), std::pair(LaneRole::kModules, "run")}) {
     for (const profiler::Lane& lane : store.lanes()) {

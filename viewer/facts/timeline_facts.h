@@ -39,8 +39,8 @@ struct TimelineFacts {
   // Of the instructions of each module of the attribution.
   std::vector<std::vector<TimelineCategory>> categories;
   std::vector<CounterCurve> counters;  // of the store
-  // Where the steps are from: "step" of the trace's own lane, "run" of a module; empty: nothing
-  // did.
+  // Where the steps are from: "step" of the program's marks or the trace's own lane, "run" of a
+  // module, "call" of a jitted function; empty: nothing did.
   std::string step_word;
   int64_t collective = 0;  // picoseconds, both on the same device …
   int64_t hidden = 0;      // … and those that overlap compute or library calls

@@ -6,7 +6,34 @@ namespace hloscope::viewer {
 
 void TimelineRows::Show(std::vector<Trace> traces) {
   traces_ = std::move(traces);
+  empty_.clear();
   Build();
+}
+
+bool TimelineRows::IsEmptyIn(const profiler::EventStore& store, const profiler::Lane& lane,
+                             profiler::TimeRange range) {
+  for (uint32_t r = lane.first_row; r < lane.first_row + lane.row_count; ++r) {
+    const auto [first, last] = store.EventsIn(r, range);
+    if (first.index < last.index) return false;
+  }
+  return true;
+}
+
+bool TimelineRows::SetSight(const std::map<uint8_t, profiler::TimeRange>& sight) {
+  std::set<std::pair<uint8_t, uint32_t>> empty;
+  for (const Trace& trace : traces_) {
+    const auto range = sight.find(trace.number);
+    if (range == sight.end()) continue;
+    const auto lanes = trace.store->lanes();
+    for (uint32_t l = 0; l < lanes.size(); ++l) {
+      if (lanes[l].row_count > 1 && IsEmptyIn(*trace.store, lanes[l], range->second))
+        empty.emplace(trace.number, l);
+    }
+  }
+  if (empty == empty_) return false;
+  empty_ = std::move(empty);
+  Build();
+  return true;
 }
 
 void TimelineRows::Toggle(const TimelineStrip& strip) {
@@ -39,7 +66,12 @@ void TimelineRows::AddLanes(const Trace& trace, uint32_t group, float& y) {
   std::vector<int32_t>& places = strip_of_row_[trace.number];
   for (profiler::LaneId id : store.groups()[group].lanes) {
     const profiler::Lane& lane = store.lanes()[id.index];
+    const bool is_empty = empty_.contains({trace.number, static_cast<uint32_t>(id.index)});
     for (uint32_t r = 0; r < lane.row_count; ++r) {
+      if (r > 0 && is_empty) {
+        places[lane.first_row + r] = places[lane.first_row];
+        continue;
+      }
       places[lane.first_row + r] = static_cast<int32_t>(strips_.size());
       strips_.push_back({trace.number, group, lane.first_row + r, id, r == 0, y});
       y += kRowHeight;

@@ -36,6 +36,9 @@ class TimelineRows {
     const profiler::EventStore* store = nullptr;
   };
   void Show(std::vector<Trace> traces);
+  // What of each trace is in sight, by number and in its own time: a lane without an event there is
+  // one row. True: other lanes are now.
+  bool SetSight(const std::map<uint8_t, profiler::TimeRange>& sight);
   // Opens or folds the group of a strip.
   void Toggle(const TimelineStrip& strip);
   bool is_folded(const TimelineStrip& strip) const {
@@ -54,6 +57,8 @@ class TimelineRows {
  private:
   void Build();
   void AddTrace(const Trace& trace, float& y);
+  static bool IsEmptyIn(const profiler::EventStore& store, const profiler::Lane& lane,
+                        profiler::TimeRange range);
   void AddLanes(const Trace& trace, uint32_t group, float& y);
   // False: the group has none.
   static bool HasCounters(const profiler::EventStore& store, uint32_t group);
@@ -63,6 +68,7 @@ class TimelineRows {
 
   std::vector<Trace> traces_;
   std::set<std::pair<uint8_t, uint32_t>> folded_;  // traces and groups
+  std::set<std::pair<uint8_t, uint32_t>> empty_;   // traces and lanes without an event in sight
   std::vector<TimelineStrip> strips_;
   std::map<uint8_t, std::vector<int32_t>> strip_of_row_;  // by trace and row; -1: folded
   float height_ = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "viewer/facts/path_facts.h"
@@ -33,8 +34,8 @@ class TimelineView : public View {
     const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
       Sentence(frame,
-               "no trace is open: record one with jax.profiler.trace(FOLDER), then open "
-               "FOLDER/plugins/profile/…/HOST.xplane.pb");
+               "no trace is open: record one with jax.profiler.trace(FOLDER), then open FOLDER "
+               "(Ctrl+O) or drop it here");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;
@@ -51,12 +52,17 @@ class TimelineView : public View {
     Place(frame);
     if (scene_.width < 40 * scene_.scale || scene_.height < 30 * scene_.scale) return;
     Handle(frame);
+    FoldEmptyLanes();
     painter_.Draw(frame, scene_);
     if (hovered_ && !held_) {
       SayLane();
       DrawTimelineHover(frame, scene_, second_, EventUnder());
       SayCounter(frame);
     }
+  }
+
+  bool IsStrip(const Context& context) const override {
+    return !context.document.dump().waiting() && ProfilePaths(context).empty();
   }
 
   bool Run(Command command, Frame& frame) override {
@@ -66,6 +72,11 @@ class TimelineView : public View {
       case Command::kCriticalPath:
         frame.context.marks.Of<TimelineMarks>().critical_path =
             !frame.context.marks.Of<TimelineMarks>().critical_path;
+        return true;
+      case Command::kSwapProfiles:
+        if (scene_.traces[1].model == nullptr) return false;
+        frame.context.marks.Of<TimelineMarks>().profiles_swapped =
+            !frame.context.marks.Of<TimelineMarks>().profiles_swapped;
         return true;
       case Command::kFitAll:
         scene_.camera.FitAll();
@@ -208,6 +219,29 @@ class TimelineView : public View {
     Arrange();
   }
 
+  // Not while the user drags: lanes would move under the pointer. What is under it stays there.
+  void FoldEmptyLanes() {
+    const TimeRange seen = scene_.camera.range();
+    if (ImGui::IsAnyMouseDown() || (seen == sight_ && !is_arranged_)) return;
+    sight_ = seen;
+    is_arranged_ = false;
+    std::map<uint8_t, TimeRange> sight;
+    for (size_t t = 0; t < kTimelineTraces; ++t) {
+      if (scene_.traces[t].model != nullptr)
+        sight[static_cast<uint8_t>(t)] = InSight(scene_.traces[t]);
+    }
+    const float at =
+        hovered_ ? (ImGui::GetIO().MousePos.y - scene_.top) / scene_.scale + scene_.scroll : 0;
+    const TimelineStrip* under = hovered_ ? scene_.rows.At(at) : nullptr;
+    const bool is_kept = under != nullptr && under->row.has_value();
+    const TimelineStrip before = is_kept ? *under : TimelineStrip();
+    if (!scene_.rows.SetSight(sight)) return;
+    const TimelineStrip* after =
+        is_kept ? scene_.rows.Of(before.trace, before.row.value_or(0)) : nullptr;
+    if (after != nullptr) scene_.scroll = std::max(0.0F, scene_.scroll + after->y - before.y);
+    painter_.Forget();
+  }
+
   // What comes first stands above. The camera stays where it shows the same traces.
   void Arrange() {
     std::vector<TimelineRows::Trace> order;
@@ -221,6 +255,7 @@ class TimelineView : public View {
       whole.end = std::max(whole.end, own.end + trace.shift);
     }
     scene_.rows.Show(std::move(order));
+    is_arranged_ = true;
     if (scene_.camera.whole() != whole) scene_.camera.SetWhole(whole);
     scene_.scroll = 0;
     painter_.Forget();
@@ -450,9 +485,6 @@ class TimelineView : public View {
   void HandleKeys(Frame& frame) {
     const ImGuiIO& io = ImGui::GetIO();
     if (io.KeyCtrl || io.KeyAlt) return;
-    const bool is_compared = scene_.traces[1].model != nullptr;
-    if (is_compared && ImGui::IsKeyPressed(ImGuiKey_X, false))
-      frame.context.requests.Run(Command::kSwapProfiles);
     const ProfileModel& model = *shown();
     SteerByKeys(scene_.camera, hovered_ ? (io.MousePos.x - scene_.left) / scene_.width : 0.5);
     const bool is_right = ImGui::IsKeyPressed(ImGuiKey_RightArrow);
@@ -516,6 +548,8 @@ class TimelineView : public View {
   bool shows_swapped_ = false, shows_path_ = false;
   std::optional<bool> wants_path_;  // as it was kept
   bool hovered_ = false, held_ = false, marking_ = false;
+  TimeRange sight_;           // lanes without an event in it are one row
+  bool is_arranged_ = false;  // since that was found
   double mark_from_ = 0;
   uint64_t highlighted_version_ = UINT64_MAX;
   bool highlighted_was_whole_ = false;

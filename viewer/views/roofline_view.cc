@@ -24,6 +24,7 @@ namespace {
 struct Point {
   double intensity, rate;
   const KernelRow* row;
+  double time;  // that its area is a share of
 };
 
 class RooflineView : public View {
@@ -40,9 +41,18 @@ class RooflineView : public View {
     shown_ = points.size();
     if (points.empty()) {
       Sentence(frame,
-               "no instruction has both a time and a known cost: open a trace of this module "
-               "(`hloscope open DUMP TRACE`)");
+               sheet.is_estimate && sheet.device.source.empty()
+                   ? "no trace, and no device description in the dump (gpu_target_config.pbtxt): "
+                     "open a trace of this module (`hloscope open DUMP TRACE`)"
+                   : "no instruction has both a time and a known cost: open a trace of this module "
+                     "(`hloscope open DUMP TRACE`)");
       return;
+    }
+    if (sheet.is_estimate) {
+      Sentence(
+          frame,
+          "no trace: each kernel is as high as its bytes at the memory bandwidth and its FLOPs "
+          "at the rate for their type allow; areas are shares of that least time (estimate)");
     }
     if (sheet.is_simulated) {
       Sentence(frame, "counted operations and bytes; rates are upper bounds of the model");
@@ -91,7 +101,7 @@ class RooflineView : public View {
   }
 
  private:
-  // What has both a time and work.
+  // What has both a time and work; without a trace what has work, on the limits of the device.
   static std::vector<Point> PointsOf(const KernelSheet& sheet) {
     std::vector<Point> points;
     for (const KernelRow& row : sheet.rows) {
@@ -100,11 +110,19 @@ class RooflineView : public View {
         const auto flops = static_cast<double>(figures.flops());
         if (flops > 0 && figures.touched_bytes > 0 && row.sums.model_us > 0)
           points.push_back({flops / static_cast<double>(figures.touched_bytes),
-                            flops / (1e-6 * row.sums.model_us), &row});
+                            flops / (1e-6 * row.sums.model_us), &row, row.sums.model_us});
+        continue;
+      }
+      if (sheet.is_estimate) {
+        const KernelBound& bound = row.bound;
+        if (bound.ps > 0 && bound.flops > 0 && bound.bytes > 0)
+          points.push_back(
+              {bound.flops / bound.bytes, bound.flops / (1e-12 * bound.ps), &row, bound.ps});
         continue;
       }
       if (row.flops_per_second() > 0 && row.cost.bytes() > 0)
-        points.push_back({row.cost.intensity(), row.flops_per_second(), &row});
+        points.push_back(
+            {row.cost.intensity(), row.flops_per_second(), &row, static_cast<double>(row.self)});
     }
     return points;
   }
@@ -196,20 +214,27 @@ class RooflineView : public View {
     return context.navigation.counterparts().InStage(sheet.stage, row.instruction);
   }
 
+  // That of all kernels; of an estimate that of the points.
+  static double TimeOfAll(const KernelSheet& sheet, const std::vector<Point>& points) {
+    if (sheet.is_simulated) return sheet.model_us;
+    if (!sheet.is_estimate) return static_cast<double>(std::max<int64_t>(sheet.work, 1));
+    double sum = 0;
+    for (const Point& p : points) sum += p.time;
+    return sum;
+  }
+
   static void DrawPoints(Frame& frame, const KernelSheet& sheet, const std::vector<Point>& points) {
     Context& context = frame.context;
     ImDrawList& list = *ImPlot::GetPlotDrawList();
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const Point* nearest = nullptr;
     float best = 14 * frame.scale;
+    const double whole = std::max(TimeOfAll(sheet, points), 1e-300);
     ImPlot::PushPlotClipRect();
     for (const Point& p : points) {
       const ImVec2 at = ImPlot::PlotToPixels(p.intensity, p.rate);
       // The area of a point is its share of the time.
-      const double share = sheet.is_simulated
-                               ? p.row->sums.model_us / sheet.model_us
-                               : static_cast<double>(p.row->self) /
-                                     static_cast<double>(std::max<int64_t>(sheet.work, 1));
+      const double share = p.time / whole;
       const float radius =
           (3.5F + 16 * static_cast<float>(std::sqrt(std::max(share, 0.0)))) * frame.scale;
       const uint32_t fill = frame.theme.With(ColorOf(p.row->code), 0.55F);
@@ -237,9 +262,12 @@ class RooflineView : public View {
     const KernelRow& row = *nearest->row;
     ImGui::SetTooltip(
         "%s",
-        (sheet.is_simulated
-             ? fmt::format("{} ({})\n{}\n{:.3g} flop/B", SafeText(row.name, 80), row.opcode,
-                           LaunchText(row), nearest->intensity)
+        (sheet.is_simulated ? fmt::format("{} ({})\n{}\n{:.3g} flop/B", SafeText(row.name, 80),
+                                          row.opcode, LaunchText(row), nearest->intensity)
+         : sheet.is_estimate
+             ? fmt::format("{} ({})\nat least {} in one run (estimate), {:.3g} flop/B",
+                           SafeText(row.name, 80), row.opcode, TimeText(nearest->time),
+                           nearest->intensity)
              : fmt::format("{} ({})\n{} an execution, {:.3g} flop/s, {:.3g} B/s, {:.3g} flop/B",
                            SafeText(row.name, 80), row.opcode, TimeText(row.mean()),
                            row.flops_per_second(), row.bytes_per_second(), row.cost.intensity()))
