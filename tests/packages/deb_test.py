@@ -60,6 +60,7 @@ class Deb(unittest.TestCase):
         usr = self.root / 'usr'
         for name in ('bin/hloscope', 'share/man/man1/hloscope.1.gz', 'share/applications/hloscope.desktop', 'share/mime/packages/hloscope.xml',
                      'share/icons/hicolor/scalable/apps/hloscope.svg', 'share/icons/hicolor/256x256/apps/hloscope.png', 'lib/libhloscope_runtime.a',
+                     'share/hloscope/samples/gpt_train_step/gpt_train_step.xplane.pb.gz',
                      *(f'share/doc/{package}/copyright' for package in PACKAGES)):
             self.assertTrue((usr / name).is_file(), name)
         self.assertFalse((usr / 'share/hloscope/fonts').exists())

@@ -82,11 +82,11 @@ class TaskTest : public ReadingTest {
   using Path = std::function<void()>;
   // Both ways on a freshly opened viewer, then what must be selected and seen.
   void Do(const std::string& task, const std::vector<std::string>& paths, const Path& keyboard,
-          const Path& mouse, const Path& answer) {
+          const Path& mouse, const Path& answer, const std::string& state = {}) {
     Steps steps;
     for (bool by_keys : {true, false}) {
       SCOPED_TRACE(task + (by_keys ? ", keyboard" : ", mouse"));
-      Start(paths);
+      Start(paths, state);
       steps_ = 0;
       by_keys ? keyboard() : mouse();
       (by_keys ? steps.keyboard : steps.mouse) = steps_;
@@ -723,6 +723,43 @@ TEST_F(TaskTest, T35AProfileFolderBesideTheDump) {
       });
 }
 
+// A newcomer has no dump yet.
+TEST_F(TaskTest, T36ASampleToBeginWith) {
+  Do(
+      "36 what does it look like? I have no dump yet", {},
+      [&] {
+        Key("Down");
+        Key("Enter");
+      },
+      [&] { ClickOn("home", "gpt_train_step_h100: "); },
+      [&] {
+        EXPECT_TRUE(
+            std::filesystem::equivalent(session().document.path(), Sample("gpt_train_step_h100")));
+        ExpectSeen("home", "a dump of JAX");
+      });
+}
+
+TEST_F(TaskTest, T37TheDumpAndProfileOfTheLastTime) {
+  const std::string dump = Sample("attention_block"), state = Scratch("state");
+  const std::string trace = Sample("conv_net/conv_net.xplane.pb.gz");
+  Start({dump, trace}, state);
+  app().Save();
+  Stop();
+  Do(
+      "37 how do I go on with the dump and the profile of the last time?", {},
+      [&] {
+        Key("Ctrl+O");
+        Words(dump);
+        Key("Enter");
+      },
+      [&] { ClickOn("home", dump); },
+      [&] {
+        EXPECT_EQ(session().document.path(), dump);
+        EXPECT_EQ(session().document.profile_paths(), std::vector<std::string>{trace});
+      },
+      state);
+}
+
 // Questions are about the whole dump: none of the host work is in the module in view.
 TEST_F(TaskTest, AnswersNameTheModule) {
   const std::string dump = TwinDump(Scratch("four"));
@@ -746,7 +783,7 @@ TEST_F(TaskTest, MedianIsThreeAtMost) {
     keyboard.push_back(steps.keyboard);
     mouse.push_back(steps.mouse);
   }
-  ASSERT_EQ(keyboard.size(), 35u);
+  ASSERT_EQ(keyboard.size(), 37u);
   std::ranges::sort(keyboard);
   std::ranges::sort(mouse);
   EXPECT_LE(keyboard[keyboard.size() / 2], 3);

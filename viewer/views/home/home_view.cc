@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "core/base/counted.h"
 #include "core/dump/processes.h"
 #include "core/graph/count_text.h"
+#include "core/replay/assets.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/model/document.h"
@@ -25,6 +27,12 @@
 
 namespace hloscope::viewer {
 namespace {
+
+constexpr std::pair<const char*, const char*> kSamples[] = {
+#define SAMPLE(path, what) {path, what},
+#include "viewer/views/home/samples.def"
+#undef SAMPLE
+};
 
 class HomeView : public View {
  public:
@@ -140,11 +148,23 @@ class HomeView : public View {
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_pass_re=.*\"      every pass");
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_as_proto\"        constants in full");
     ImGui::PopFont();
+    DrawSamples(frame);
     Section(frame, "Recent", kHomeGap);
     std::vector<std::string> recent = frame.context.recent;
     if (recent.empty()) Sentence(frame, "no recent files");
     for (size_t i = 0; i < recent.size(); ++i) {
       if (Choice(recent[i], "recent" + std::to_string(i))) frame.context.requests.Open({recent[i]});
+    }
+  }
+
+  // Nothing where the program was installed without them.
+  static void DrawSamples(Frame& frame) {
+    static const std::optional<std::string> kFolder = replay::FindAsset("samples", "");
+    if (!kFolder) return;
+    Section(frame, "Samples", kHomeGap);
+    for (const auto& [path, what] : kSamples) {
+      if (Choice(fmt::format("{}: {}", path, what), path))
+        frame.context.requests.Open({fmt::format("{}/{}", *kFolder, path)});
     }
   }
 

@@ -1,0 +1,116 @@
+// The screen Kernels without a trace, and what the timeline makes of one: a strip, a roofline of
+// estimates, lanes without events, names of two profiles, steps of the program.
+#include <cmath>
+
+#include "core/base/file.h"
+#include "tests/viewer/reading_fixture.h"
+#include "viewer/facts/kernel_sheet.h"
+#include "viewer/facts/profile_model.h"
+#include "viewer/facts/timeline_facts.h"
+#include "viewer/facts/timeline_rows.h"
+
+namespace hloscope::viewer {
+namespace {
+
+// A program that marks three steps, whose calls are nested three deep in the first.
+constexpr const char* kMarked = R"json({"traceEvents":[
+{"ph":"M","name":"process_name","pid":1,"args":{"name":"/host:CPU"}},
+{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"python"}},
+{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1000,"name":"train","args":{"step_num":"0"}},
+{"ph":"X","pid":1,"tid":1,"ts":10,"dur":900,"name":"PjitFunction(train_step)"},
+{"ph":"X","pid":1,"tid":1,"ts":20,"dur":800,"name":"run"},
+{"ph":"X","pid":1,"tid":1,"ts":5000,"dur":1000,"name":"train","args":{"step_num":"1"}},
+{"ph":"X","pid":1,"tid":1,"ts":9000,"dur":1000,"name":"train","args":{"step_num":"2"}}
+]})json";
+
+class LanesTest : public ReadingTest {
+ protected:
+  std::string Trace() {
+    const std::string path = Scratch("marked.trace.json");
+    EXPECT_TRUE(WriteFileAtomically(path, kMarked));
+    return path;
+  }
+  const ProfileModel& Model() { return **ProfileOf(session()); }
+};
+
+TEST_F(LanesTest, TheTimelineIsAStripUntilThereIsATrace) {
+  Start({Sample("attention_block_h100")});
+  Press("Ctrl+5");
+  const Dock::Panel& timeline = *app().dock().Find("timeline");
+  const Dock::Panel& kernels = *app().dock().Find("kernels");
+  const float strip = timeline.height, below = kernels.height;
+  EXPECT_LT(strip, 120);
+  EXPECT_GT(below, 3 * strip);
+  ExpectSeen("timeline", "jax.profiler.trace(FOLDER)");
+  session().AddProfiles({Sample("conv_net/conv_net.xplane.pb.gz")});
+  Settle();
+  EXPECT_GT(timeline.height, 2 * strip);
+  EXPECT_LT(kernels.height, below - strip);
+  session().CloseProfiles();
+  Settle();
+  EXPECT_EQ(timeline.height, strip);
+}
+
+TEST_F(LanesTest, TheRooflineHasTheEstimatesWhereThereIsNoTrace) {
+  Start({Sample("attention_block_h100")});
+  Press("Ctrl+5");
+  session().requests.Show("roofline");
+  Settle();
+  ExpectSeen("roofline", "no trace: each kernel is as high as");
+  const KernelSheet& sheet = **KernelSheetOf(session());
+  ASSERT_TRUE(sheet.is_estimate);
+  size_t bounded = 0;
+  for (const KernelRow& row : sheet.rows) {
+    if (row.bound.ps <= 0 || row.bound.flops <= 0) continue;
+    ++bounded;
+    // No point is above the bandwidth of the device.
+    EXPECT_GE(1e-12 * row.bound.ps * sheet.device.bytes_per_second, row.bound.bytes * 0.999)
+        << row.name;
+  }
+  EXPECT_GT(bounded, 5u);
+  const std::string shown = HighlightedItems("roofline");
+  EXPECT_TRUE(shown.starts_with("points " + std::to_string(bounded) + "\n")) << shown;
+}
+
+TEST_F(LanesTest, ALaneWithoutAnEventInSightIsOneRow) {
+  Start({Trace()});
+  const profiler::EventStore& store = Model().store();
+  TimelineRows rows;
+  rows.Show({{0, &store}});
+  const float whole = rows.height();
+  const profiler::TimeRange all = store.range();
+  EXPECT_FALSE(rows.SetSight({{0, all}}));
+  constexpr int64_t kMicrosecond = 1'000'000;
+  EXPECT_TRUE(rows.SetSight({{0, {2000 * kMicrosecond, 4000 * kMicrosecond}}}));
+  EXPECT_EQ(rows.height(), whole - 2 * TimelineRows::kRowHeight);
+  for (uint32_t row = 0; row < store.rows().size(); ++row) EXPECT_NE(rows.Of(0, row), nullptr);
+  EXPECT_FALSE(rows.SetSight({{0, {2500 * kMicrosecond, 4000 * kMicrosecond}}}));
+  EXPECT_TRUE(rows.SetSight({{0, all}}));
+  EXPECT_EQ(rows.height(), whole);
+}
+
+TEST_F(LanesTest, StepsAreThoseThatTheProgramMarked) {
+  Start({Trace()});
+  const Pending<TimelineFacts>& facts = TimelineFactsOf(session(), ProfileOf(session())->value);
+  Settle();
+  ASSERT_TRUE(facts.ready());
+  EXPECT_EQ(facts->step_word, "step");
+  std::vector<std::string> names;
+  for (const TimelineStep& step : facts->steps) names.push_back(step.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"train 0", "train 1", "train 2"}));
+  Press("Ctrl+5");
+  ExpectSeen("timeline", "3 steps");
+}
+
+TEST_F(LanesTest, TwoProfilesOfOneNameAreToldApart) {
+  using Names = std::pair<std::string, std::string>;
+  EXPECT_EQ(NamesApart("/a/one/vm.xplane.pb", "/a/two/vm.xplane.pb"),
+            Names("one/vm.xplane.pb", "two/vm.xplane.pb"));
+  EXPECT_EQ(NamesApart("/a/x/p/vm.pb", "/b/y/p/vm.pb"), Names("x/p/vm.pb", "y/p/vm.pb"));
+  EXPECT_EQ(NamesApart("/a/one.pb", "/a/two.pb"), Names("one.pb", "two.pb"));
+  EXPECT_EQ(NamesApart("/a/one.pb", "/a/one.pb"), Names("a/one.pb", "a/one.pb"));
+  EXPECT_EQ(NamesApart("one.pb", "one.pb"), Names("one.pb", "one.pb"));
+}
+
+}  // namespace
+}  // namespace hloscope::viewer
