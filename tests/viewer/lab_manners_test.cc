@@ -108,7 +108,7 @@ TEST_F(LabMannersTest, ANaNThatIsNotFoundLeadsToOtherInputsAndToTheConstant) {
   Open(kQuietModule);
   Click(std::string(kPanel) + "/Find NaN");
   ExpectSeen("divergence", "these inputs were generated");
-  ExpectSeen("divergence", "--xla_dump_hlo_snapshots");
+  ExpectSeen("divergence", "--xla_dump_hlo_unoptimized_snapshots");
   ClickOn("divergence", "constant constant.19 is NaN");
   EXPECT_EQ(SelectedName(), "constant.19");
   ClickOn("divergence", "Choose a file");

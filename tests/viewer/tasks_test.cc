@@ -728,6 +728,7 @@ TEST_F(TaskTest, T36ASampleToBeginWith) {
   Do(
       "36 what does it look like? I have no dump yet", {},
       [&] {
+        Key("F6");
         Key("Down");
         Key("Enter");
       },

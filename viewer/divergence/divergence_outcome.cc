@@ -176,10 +176,9 @@ std::string VerdictText(const Experiment& experiment) {
         *experiment.request().compare.find == debug::NonFiniteKind::kNan ? "NaN" : "infinity";
     if (report->first_nonfinite) {
       const debug::NonFinite& first = *report->first_nonfinite;
-      return fmt::format("the first {} appears in {} ({}) in {}{}, with {}", what,
-                         first.instruction, first.opcode, first.computation,
-                         first.reaches_output ? "; it reaches an output" : "",
-                         InputsOf(experiment));
+      return fmt::format("the first {} appears in {} ({}) in {}, with {}{}", what,
+                         first.instruction, first.opcode, first.computation, InputsOf(experiment),
+                         first.reaches_output ? "; it reaches an output" : "");
     }
     if (report->error) return report->error->ToString();
     return fmt::format("no {} found with {}", what, InputsOf(experiment));

@@ -38,7 +38,7 @@ void DrawNoneFound(Frame& frame, const Experiment& experiment) {
   if (!experiment.request().inputs.files.empty()) return;
   Sentence(frame,
            "these inputs were generated: recorded ones may give another result "
-           "(--xla_dump_hlo_snapshots or `hloscope record --inputs` writes them)");
+           "(--xla_dump_hlo_unoptimized_snapshots or `hloscope record --inputs` writes them)");
   CommandButton(frame, Command::kChooseInputs, "Choose a file …", true);
 }
 

@@ -202,27 +202,25 @@ void Dock::SizeStrip(const Frame& frame, Panel& panel) const {
   if (node == nullptr || node->Windows.Size != 1 || node->ParentNode == nullptr ||
       node->ParentNode->SplitAxis != ImGuiAxis_Y)
     return;
-  constexpr float kLines = 2, kDefaultShare = 0.5F;
+  constexpr float kLines = 2, kDefaultShare = 0.5F, kLeast = 1.5F;
   const ImGuiDockNode& parent = *node->ParentNode;
   ImGuiDockNode& other = *parent.ChildNodes[parent.ChildNodes[0] == node ? 1 : 0];
-  const float height = ImGui::GetFrameHeight() + 2 * ImGui::GetStyle().WindowPadding.y +
-                       kLines * ImGui::GetTextLineHeightWithSpacing();
-  const bool is_strip = panel.view->IsStrip(frame.context);
+  const float strip = ImGui::GetFrameHeight() + 2 * ImGui::GetStyle().WindowPadding.y +
+                      kLines * ImGui::GetTextLineHeightWithSpacing();
   const auto resize = [&](float to) {
     node->Size.y = node->SizeRef.y = to;
     other.SizeRef.y = std::max(parent.Size.y - to, 1.0F);
     node->WantLockSizeOnce = true;
   };
+  const bool is_low = node->SizeRef.y <= kLeast * strip;
+  const bool is_strip = panel.view->IsStrip(frame.context);
   if (is_strip) {
-    if (!panel.is_strip && node->Size.y > height) panel.share = node->Size.y / parent.Size.y;
-    resize(height);
-  } else if (panel.is_strip || (panel.share == 0 && node->Size.y <= height)) {
-    // The layout of the last time may have it as a strip.
-    if (panel.share == 0) panel.share = kDefaultShare;
-    resize(panel.share * parent.Size.y);
+    if (!is_low) panel.share = node->SizeRef.y / parent.Size.y;
+    resize(strip);
+  } else if (is_low) {
+    // As high as before; the layout of the last time may have it as a strip.
+    resize((panel.share > 0 ? panel.share : kDefaultShare) * parent.Size.y);
   }
-  if (!is_strip && panel.share == 0) panel.share = node->Size.y / parent.Size.y;
-  panel.is_strip = is_strip;
 }
 
 // An area at the right, or beside the graphs, whose views have nothing to show gives its room to

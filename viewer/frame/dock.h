@@ -23,9 +23,7 @@ class Dock {
     // Its position in the last frame, in pixels; empty where it was not drawn.
     float x = 0, y = 0, width = 0, height = 0;
     bool was_hidden = false;  // in the last frame: its area had nothing to show
-    // As a strip in the last frame, and its share of the height before.
-    bool is_strip = false;
-    float share = 0;
+    float share = 0;          // of the height of its area, before it was a strip; 0: not known
   };
   std::vector<Panel>& panels() { return panels_; }
   Panel* Find(std::string_view view_id);

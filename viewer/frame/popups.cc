@@ -42,6 +42,7 @@ void Popups::Show(Kind kind) {
   kind_ = kind;
   fresh_ = true;
   chosen_ = 0;
+  has_entered_ = false;
   text_.clear();
 }
 
@@ -235,13 +236,21 @@ void Popups::StartSearch(Context& context) {
 void Popups::DrawSearch(Frame& frame) {
   if (Begin(frame, "##search", 860, 600)) {
     bool enter = Field("instruction, computation, module, pass, kernel, file or source line");
-    if (ImGui::IsItemEdited()) chosen_ = 0;
+    if (ImGui::IsItemEdited()) {
+      chosen_ = 0;
+      has_entered_ = false;
+    }
+    has_entered_ |= enter;
     StartSearch(frame.context);
     MoveChosen(static_cast<int>(hits_.size()));
     DrawHits(frame);
-    if (enter && static_cast<size_t>(chosen_) < hits_.size()) {
-      frame.context.navigation.Select(hits_[static_cast<size_t>(chosen_)].selection);
-      Close();
+    // Hits of what was typed before are not meant.
+    if (has_entered_ && shown_ == text_) {
+      has_entered_ = false;
+      if (static_cast<size_t>(chosen_) < hits_.size()) {
+        frame.context.navigation.Select(hits_[static_cast<size_t>(chosen_)].selection);
+        Close();
+      }
     }
   }
   End();

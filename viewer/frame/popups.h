@@ -90,8 +90,9 @@ class Popups {
   std::vector<std::string> entries_;  // of the folder of the path
   BundlePopup bundle_;
   RecompilePopup recompile_;
-  std::string searched_;  // asked for last
-  std::string shown_;     // what `hits_` are of
+  bool has_entered_ = false;  // before the hits of what was typed were there
+  std::string searched_;      // asked for last
+  std::string shown_;         // what `hits_` are of
   StageInView searched_near_;
   uint64_t searched_generation_ = 0, search_task_ = 0;
   bool searching_ = false;
