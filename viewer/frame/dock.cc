@@ -5,6 +5,7 @@
 #include <imgui/imgui_internal.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "viewer/widgets/widgets.h"
 
@@ -196,7 +197,8 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
 // A panel of the centre that has one sentence to show is as high as that; its room goes to the
 // panel below it, until it has more.
 void Dock::SizeStrip(const Frame& frame, Panel& panel) const {
-  if (AreaOn(*panel.row, screen_) != "centre") return;
+  const std::optional<bool> is_strip = panel.view->IsStrip(frame.context);
+  if (!is_strip || AreaOn(*panel.row, screen_) != "centre") return;
   const ImGuiWindow* window = ImGui::FindWindowByName(WindowName(*panel.row, screen_).c_str());
   ImGuiDockNode* node = window == nullptr ? nullptr : window->DockNode;
   if (node == nullptr || node->Windows.Size != 1 || node->ParentNode == nullptr ||
@@ -213,8 +215,7 @@ void Dock::SizeStrip(const Frame& frame, Panel& panel) const {
     node->WantLockSizeOnce = true;
   };
   const bool is_low = node->SizeRef.y <= kLeast * strip;
-  const bool is_strip = panel.view->IsStrip(frame.context);
-  if (is_strip) {
+  if (*is_strip) {
     if (!is_low) panel.share = node->SizeRef.y / parent.Size.y;
     resize(strip);
   } else if (is_low) {

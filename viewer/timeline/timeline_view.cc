@@ -61,7 +61,7 @@ class TimelineView : public View {
     }
   }
 
-  bool IsStrip(const Context& context) const override {
+  std::optional<bool> IsStrip(const Context& context) const override {
     return !context.document.dump().waiting() && ProfilePaths(context).empty();
   }
 

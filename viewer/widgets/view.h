@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,8 +51,9 @@ class View {
   // views.
   virtual bool IsEmpty(const Context& /*context*/) const { return false; }
 
-  // True while one sentence is all there is to show: a panel of the centre is no higher than that.
-  virtual bool IsStrip(const Context& /*context*/) const { return false; }
+  // True while one sentence is all there is to show: a panel of the centre is no higher than that,
+  // and higher otherwise. nullopt: its height is the user's alone.
+  virtual std::optional<bool> IsStrip(const Context& /*context*/) const { return std::nullopt; }
 
   // A command of commands.def that names this view, or kCopy, kFind, kFit and the like, while the
   // view has the focus; true if it was one for it.
