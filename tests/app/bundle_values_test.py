@@ -147,8 +147,8 @@ class WhatGoesIn(FolderTest):
             self.assertIn('inputs.npz', parts, platform)
             self.assertEqual((made['status'], made['replayed']), ('unsupported', 'reproduced'), platform)
             self.assertEqual(call('bundle', 'check', self.path('b.hlob'))[0], 0)
-            # It fails without them, too.
-            for policy in ('none', 'shapes'):
+            # What is refused before it runs is refused without them, too.
+            for policy in ('none', 'shapes') if platform == 'xla-cpu' else ():
                 made, parts = self.create(module, '--platform', platform, '--inputs', self.path('in.npz'), '--values', policy)
                 self.assertEqual((made['replayed'], 'inputs.npz' in parts), ('reproduced', False), (platform, made))
                 self.assertEqual(call('bundle', 'check', self.path('b.hlob'))[0], 0)
