@@ -159,9 +159,11 @@ def planted(read, draw):
         yield 'into another user', replaced(k, blocks[k].replace(f'consumer_name: "{steps[k][1]["consumer_name"]}"', f'consumer_name: "{other}"')), k + 1, k + 1
         k = draw.choice(middle)
         yield 'refused before', replaced(k, refusal(k), blocks[k]), None, k + 1
-        one, two = sorted(draw.sample(fused, 2))
-        edited = replaced(two, refusal(two))
-        yield 'two edits, the first counts', edited[:one] + [refusal(one)] + edited[one + 1:], one + 1, one + 1
+        one = draw.choice(middle)
+        later = [k for k in fused if k > one and steps[k][1]['producer_name'] != steps[one][1]['producer_name']]
+        if later:
+            edited = replaced(draw.choice(later))
+            yield 'two edits, the first counts', edited[:one] + [refusal(one)] + edited[one + 1:], one + 1, one + 1
     if len(fused) > 1:
         yield 'the first fusion is absent', replaced(fused[0]), fused[0] + 1, None
         yield 'the last fusion is absent', replaced(fused[-1]), fused[-1] + 1, None
