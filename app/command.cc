@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/closest_text.h"
+#include "core/base/strings.h"
 
 namespace hloscope::app {
 namespace {
@@ -50,7 +51,7 @@ const CommandRow* CommandRowOf(std::string_view name) {
 
 Error UnknownCommand(std::string_view name) {
   const std::string message = "hloscope: unknown command `" + std::string(name) + "`";
-  std::string theirs(name);
+  std::string theirs = AsciiStrToLower(name);
   std::ranges::replace(theirs, '-', '_');
   const auto* const tool = std::ranges::find(kOtherTools, theirs, &OtherTool::name);
   if (tool != std::end(kOtherTools)) {

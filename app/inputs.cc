@@ -57,7 +57,7 @@ std::string HintWithoutModules(const std::string& path, const dump::DumpModel& m
   if (is_folder && !with_modules.empty())
     return fmt::format("{}/{} is a profile, which may carry modules: name it", path, with_modules);
   if (has_profile)
-    return "this is a profile without modules: name the dump of the program, or a module";
+    return "no module was found in this profile: name the dump of the program, or a module";
   return is_folder ? "`hloscope info` shows what it contains" : "";
 }
 

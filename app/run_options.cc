@@ -248,9 +248,7 @@ Status RunOptionSet::PrepareFlags(const Limits& limits) {
     request_.notes.push_back(fmt::format("XLA flags have no effect on {}", PlatformName()));
   // A bundle's is known later.
   const std::string_view platform = PlatformName();
-  std::string note = XlaOptions::AddEnvironment(
-      platform.empty() ? "a platform that --platform does not name" : platform,
-      request_.test.xla_flags);
+  std::string note = XlaOptions::AddEnvironment(platform, request_.test.xla_flags);
   const replay::PlatformRow* const reference = replay::FindPlatform(request_.reference.name);
   if (reference != nullptr && reference->Has(replay::kXlaFlags))
     note = XlaOptions::AddEnvironment(reference->name, request_.reference.xla_flags);

@@ -6,7 +6,6 @@
 
 #include "app/fail.h"
 #include "app/output.h"
-#include "app/reports/tensorflow_report.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/dump/container.h"
@@ -19,26 +18,8 @@
 namespace hloscope::app {
 namespace {
 
-struct Opened {
-  std::shared_ptr<const dump::TensorFlowGraph> graph;
-  std::shared_ptr<const dump::TensorFlowSummary> summary;
-};
-
-Result<Opened> Open(const std::string& path, const FileView& file, const Context& context) {
-  dump::OpenOptions options;
-  options.file = &file;
-  HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits, options));
-  if (model->files().empty() || !dump::IsTensorFlowKind(model->files().front().kind))
-    return InputError(path + ": no graph of TensorFlow: expected a GraphDef, text or binary",
-                      "TF_DUMP_GRAPH_PREFIX=DIR makes TensorFlow write its graphs");
-  Opened opened;
-  HLOSCOPE_ASSIGN_OR_RETURN(opened.graph, model->TensorFlow(0));
-  HLOSCOPE_ASSIGN_OR_RETURN(opened.summary, model->TensorFlow());
-  return opened;
-}
-
 // The nodes that marking left out. A graph from before marking has none yet.
-std::map<std::string, const dump::TensorFlowNode*> OutsideOf(const Opened& opened) {
+std::map<std::string, const dump::TensorFlowNode*> OutsideOf(const OpenedTensorFlowGraph& opened) {
   std::map<std::string, const dump::TensorFlowNode*> outside;
   for (const dump::TensorFlowNode& node : opened.summary->unclustered) {
     if (node.why != dump::OutsideReason::kNotMarked) outside.emplace(node.name, &node);
@@ -47,7 +28,7 @@ std::map<std::string, const dump::TensorFlowNode*> OutsideOf(const Opened& opene
 }
 
 // "ops/Relu (Relu) on …: cluster_0", one for each node of the main graph.
-std::string TextOf(const Opened& opened) {
+std::string TextOf(const OpenedTensorFlowGraph& opened) {
   const auto outside = OutsideOf(opened);
   std::string out;
   for (const dump::TensorFlowNode& node : opened.graph->nodes) {
@@ -69,7 +50,7 @@ std::string TextOf(const Opened& opened) {
   return out;
 }
 
-std::string JsonOf(const std::string& path, const Opened& opened) {
+std::string JsonOf(const std::string& path, const OpenedTensorFlowGraph& opened) {
   const auto outside = OutsideOf(opened);
   std::string out;
   JsonWriter json(out);
@@ -96,31 +77,33 @@ std::string JsonOf(const std::string& path, const Opened& opened) {
   return out + "\n";
 }
 
-void PrintWarnings(const Opened& opened) {
+void PrintWarnings(const OpenedTensorFlowGraph& opened) {
   for (const std::string& warning : opened.summary->warnings) PrintError("warning: " + warning);
 }
 
 }  // namespace
 
+Result<OpenedTensorFlowGraph> OpenTensorFlowGraph(const std::string& path, const FileView& file,
+                                                  const Context& context) {
+  dump::OpenOptions options;
+  options.file = &file;
+  HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits, options));
+  if (model->files().empty() || !dump::IsTensorFlowKind(model->files().front().kind))
+    return InputError(path + ": no graph of TensorFlow: expected a GraphDef, text or binary",
+                      "TF_DUMP_GRAPH_PREFIX=DIR makes TensorFlow write its graphs");
+  OpenedTensorFlowGraph opened;
+  HLOSCOPE_ASSIGN_OR_RETURN(opened.graph, model->TensorFlow(0));
+  HLOSCOPE_ASSIGN_OR_RETURN(opened.summary, model->TensorFlow());
+  return opened;
+}
+
 bool IsTensorFlowGraph(const FileView& file) {
   return dump::IsTensorFlowKind(dump::Sniff(file.bytes()));
 }
 
-int ReportTensorFlowGraph(const std::string& path, const FileView& file, const Context& context) {
-  const auto opened = Open(path, file, context);
-  if (!opened) return Fail(path, opened.error(), context);
-  const LoneTensorFlowGraph lone = {.path = path,
-                                    .kind = dump::Sniff(file.bytes()),
-                                    .bytes = static_cast<int64_t>(file.bytes().size()),
-                                    .graph = *opened->graph,
-                                    .summary = *opened->summary};
-  context.json ? WriteOut(LoneGraphJson(lone)) : PrintOut(LoneGraphText(lone));
-  return kGood;
-}
-
 int ShowTensorFlowGraph(const std::string& path, const FileView& file, const std::string& second,
                         const std::string& format, const Context& context) {
-  const auto opened = Open(path, file, context);
+  const auto opened = OpenTensorFlowGraph(path, file, context);
   if (!opened) return Fail(path, opened.error(), context);
   if (!second.empty() && format != "svg")
     return Fail(second,
@@ -148,7 +131,7 @@ int ShowTensorFlowGraph(const std::string& path, const FileView& file, const std
   if (!second.empty()) {
     const auto other_file = dump::OpenInput(second, context.limits);
     if (!other_file) return Fail(second, other_file.error(), context);
-    const auto other = Open(second, *other_file, context);
+    const auto other = OpenTensorFlowGraph(second, *other_file, context);
     if (!other) return Fail(second, other.error(), context);
     PrintWarnings(*other);
     panes.push_back(graph::PaneOf(second, *other->graph, *other->summary));

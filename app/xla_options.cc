@@ -44,7 +44,10 @@ namespace {
 // Of a value without a flag: XLA takes what does not begin with a dash as the name of a file.
 std::string UnreadFlags(const std::string& given) {
   const size_t first = given.find_first_not_of(" \t\n");
-  if (first == std::string::npos || given[first] == '-' || std::ifstream(given).good()) return {};
+  if (first == std::string::npos || given[first] == '-') return {};
+  std::ifstream file(given);
+  file.peek();  // a folder opens, and is not read
+  if (file.is_open() && !file.bad()) return {};
   return fmt::format(
       "XLA_FLAGS of the environment names the file {}, which cannot be read: no flag of it counts",
       given);
@@ -59,6 +62,8 @@ std::string XlaOptions::AddEnvironment(std::string_view platform, replay::pjrt::
   if (words.empty()) return UnreadFlags(given);
   const replay::PlatformRow* const row = replay::FindPlatform(platform);
   if (row == nullptr || !row->Has(replay::kXlaFlags)) {
+    if (platform.empty())
+      return "XLA_FLAGS of the environment is not used: --platform names no platform";
     return fmt::format("XLA_FLAGS of the environment has no effect on {}",
                        platform.empty() ? "our own compiler" : platform);
   }

@@ -9,8 +9,9 @@
 
 namespace hloscope::profiler {
 
-// Times are picoseconds without those of events inside, summed over threads, streams and lines of
-// operations, of the events that start in the step.
+// Times are picoseconds, summed over threads, streams and, of devices without streams, lines of
+// operations, of the events that start in the step: without those of events inside, which are taken
+// from the one around them that began last, and at most until the step ends.
 struct StepExcess {
   NameId name;
   int64_t self = 0;    // in the step
@@ -18,9 +19,10 @@ struct StepExcess {
   int64_t more() const { return self - median; }
 };
 
-// Of the step at `longest` of `steps`, the largest excess first: those of at least a tenth of what
-// the step takes longer than the median step, at most three. Empty where there are fewer than three
-// steps of its name. Takes time in proportion to the events.
+// Of the step at `longest` of `steps`, the largest excess first, at most three: those of at least a
+// tenth of what the step takes longer than the median step, and of no more than that. Empty where
+// there are fewer than three steps of its name, or it is no longer than the median. Takes the time
+// and memory of sorting the events.
 std::vector<StepExcess> ExcessOf(const EventStore& store, const std::vector<StepTime>& steps,
                                  size_t longest);
 

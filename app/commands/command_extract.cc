@@ -165,7 +165,7 @@ class ExtractCommand : public Command {
           debug::ExtractModule(*loaded.module, root, depth_, metadata, debug::OfConstants::kKept));
       HLOSCOPE_ASSIGN_OR_RETURN(Written written, Write(without_values, {}, {}, form));
       written.warnings = std::move(completed.notes);
-      written.warnings.push_back(UnknownInputs(loaded.module, without_values, captured.error()));
+      written.warnings.push_back(UnknownInputs(*loaded.module, without_values, captured.error()));
       return written;
     }
     if (!captured) return std::unexpected(captured.error());
@@ -205,14 +205,14 @@ class ExtractCommand : public Command {
 
   // "the values of in0 (call.3), in2 (sin.1) are unknown, and no inputs are written: …": of those
   // that need a callback.
-  static std::string UnknownInputs(const std::shared_ptr<const hlo::Module>& module,
+  static std::string UnknownInputs(const hlo::Module& module,
                                    const debug::ExtractedModule& extracted, const Error& error) {
+    const std::vector<bool> needs_callback = debug::NeedsCallback(module);
     std::vector<std::string> inputs;
     for (size_t k = 0; k < extracted.parameters.size(); ++k) {
       const hlo::InstructionId id = extracted.parameters[k];
-      const auto needed = debug::OnlyFor(module, id);
-      if (needed.has_value() && !HasCallback(**needed)) continue;
-      inputs.push_back(fmt::format("in{} ({})", k, module->name(id)));
+      if (module[id].computation == module.entry_id() && !needs_callback[id.index]) continue;
+      inputs.push_back(fmt::format("in{} ({})", k, module.name(id)));
     }
     return fmt::format(
         "the values of {} are unknown, and no inputs are written: {}; --inputs of `hloscope run` "

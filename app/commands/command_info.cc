@@ -264,7 +264,7 @@ class InfoCommand : public Command {
     if (const auto only = dump::OnlyModuleIn(*file, inside); only) file = only;
     if (!dump::IsModuleKind(dump::Sniff(file->bytes())) && profiler::IsTrace(file->bytes()))
       return Trace(*file, context);
-    if (IsTensorFlowGraph(*file)) return ReportTensorFlowGraph(path, *file, context);
+    if (IsTensorFlowGraph(*file)) return Graph(path, *file, context);
     if (ShowOtherKind(*file, context)) return kGood;
     const dump::FileKind kind = dump::Sniff(file->bytes());
     if (kind == dump::FileKind::kJaxExport) return Export(*file, context);
@@ -299,6 +299,18 @@ class InfoCommand : public Command {
       return Fail(file.path(), exported.error(), context);
     }
     context.json ? WriteOut(ExportJson(file, *exported)) : PrintOut(ExportText(file, *exported));
+    return kGood;
+  }
+
+  static int Graph(const std::string& path, const FileView& file, const Context& context) {
+    const auto opened = OpenTensorFlowGraph(path, file, context);
+    if (!opened) return Fail(path, opened.error(), context);
+    const LoneGraph lone = {.path = path,
+                            .kind = dump::Sniff(file.bytes()),
+                            .bytes = static_cast<int64_t>(file.bytes().size()),
+                            .graph = *opened->graph,
+                            .summary = *opened->summary};
+    context.json ? WriteOut(GraphJson(lone)) : PrintOut(GraphText(lone));
     return kGood;
   }
 

@@ -199,7 +199,7 @@ class LintCommand : public Command {
     if (!finding.source.empty()) out += FormatText(" at {}", finding.source);
     if (finding.places > 1)
       out += FormatText(" and {} of this line", Counted(finding.places - 1, "more", "more"));
-    return out + FormatText("\n  {}; {}\n  fix: {}\n", rule.pattern, finding.cost, rule.fix);
+    return out + FormatText("\n  {}; {}\n  fix: {}\n", rule.pattern, finding.cost, FixOf(finding));
   }
 
   static std::string Json(const Place& place, const LintFinding& finding, const LintRule& rule) {
@@ -215,7 +215,7 @@ class LintCommand : public Command {
     }
     json.Field("cost", finding.cost).Field("cost_bytes", finding.cost_bytes);
     json.Field("places", finding.places).Field("pattern", rule.pattern);
-    json.Field("fix", rule.fix).EndObject();
+    json.Field("fix", FixOf(finding)).EndObject();
     return out + "\n";
   }
 

@@ -11,6 +11,8 @@
 #include "core/analysis/programs/dump_programs.h"
 #include "core/debug/recompile/recompilation.h"
 #include "core/dump/dump_summary.h"
+#include "core/dump/listing/sniff.h"
+#include "core/dump/tensorflow/tensorflow_graph.h"
 #include "core/graph/overview.h"
 
 namespace hloscope::app {
@@ -58,6 +60,21 @@ std::string DumpJson(const DumpReport& report);
 // What they say of one module, which has been read.
 ModulePart TextPart(const DumpReport& report, size_t module);
 ModulePart JsonPart(const DumpReport& report, size_t module);
+
+// Lines of TensorFlow's nodes that are in no cluster, by reason, with the fix.
+std::string OutsideText(const std::vector<dump::TensorFlowNode>& nodes);
+
+// A graph of TensorFlow that was opened alone. What other graphs of its dump say is not known, so
+// that nothing is said of auto-clustering as a whole.
+struct LoneGraph {
+  std::string path;
+  dump::FileKind kind;
+  int64_t bytes = 0;  // of the file
+  const dump::TensorFlowGraph& graph;
+  const dump::TensorFlowSummary& summary;
+};
+std::string GraphText(const LoneGraph& lone);
+std::string GraphJson(const LoneGraph& lone);  // one object with a line end
 
 // The name of a module without the attributes that TensorFlow puts behind it:
 // "a_inference_step_17__Xla…". JSON has them.

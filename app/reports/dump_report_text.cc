@@ -9,11 +9,11 @@
 #include "app/reports/dump_report.h"
 #include "app/reports/error_report.h"
 #include "app/reports/recompilation_report.h"
-#include "app/reports/tensorflow_report.h"
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/dump/logged_errors.h"
 #include "core/dump/processes.h"
+#include "core/dump/tensorflow_borders.h"
 
 namespace hloscope::app {
 namespace {
@@ -191,6 +191,51 @@ std::string PlacementText(const DumpReport& report, size_t m) {
   return out;
 }
 
+// "6 nodes on /job:…/device:CPU:0, module cluster_0__…, 256 B in, 64 B out".
+std::string ClusterText(const dump::DumpModel& model, const dump::TensorFlowCluster& cluster) {
+  std::string out = FormatText("  TensorFlow cluster {}: ", cluster.name);
+  out += cluster.nodes < 0 ? "nodes unknown (no graph here holds it)"
+                           : Counted(static_cast<size_t>(cluster.nodes), "node");
+  for (const std::string& device : cluster.devices) out += FormatText(" on {}", device);
+  if (!cluster.modules.empty()) {
+    const size_t module = static_cast<size_t>(cluster.modules.front());
+    out += FormatText(", module {}", ShownName(model.modules()[module].name));
+    if (cluster.modules.size() > 1) out += FormatText(" and {} more", cluster.modules.size() - 1);
+  }
+  if (cluster.bytes_in >= 0) out += FormatText(", {} in", BytesText(cluster.bytes_in));
+  if (cluster.bytes_out >= 0) out += FormatText(", {} out", BytesText(cluster.bytes_out));
+  return out + "\n";
+}
+
+std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowSummary& tf) {
+  std::string out;
+  if (!tf.verdict.sentence.empty()) out += FormatText("  TensorFlow: {}\n", tf.verdict.sentence);
+  if (!tf.verdict.fix.empty()) out += FormatText("    fix: {}\n", tf.verdict.fix);
+  for (const dump::TensorFlowCluster& cluster : tf.clusters) out += ClusterText(model, cluster);
+  std::vector<dump::TensorFlowNode> nodes;
+  std::ranges::copy_if(tf.unclustered, std::back_inserter(nodes),
+                       [](const dump::TensorFlowNode& node) { return !node.eager; });
+  if (!nodes.empty()) {
+    out += FormatText("  {} in no cluster:\n", Counted(nodes.size(), "TensorFlow node"));
+    out += OutsideText(nodes);
+  }
+  if (const size_t eager = tf.unclustered.size() - nodes.size(); eager > 0)
+    out += FormatText("  {} of operations that eager mode runs one by one (--json lists them)\n",
+                      Counted(eager, "more node"));
+  if (!tf.in_functions.empty()) {
+    out += FormatText(
+        "  {} that keep their function out of clusters (jit_compile=True may compile it):\n",
+        Counted(tf.in_functions.size(), "node"));
+    out += OutsideText(tf.in_functions);
+  }
+  if (!tf.borders.empty()) out += FormatText("  {}\n", dump::BordersText(tf.borders, BytesText));
+  for (const std::string& device : tf.devices) {
+    const std::string_view meaning = dump::DescribeTensorFlowDevice(device);
+    if (!meaning.empty()) out += FormatText("  device {}: {}\n", device, meaning);
+  }
+  return out;
+}
+
 std::string HeadText(const DumpModel& model) {
   const std::string processes = dump::ProcessesText(model);
   return FormatText("{}: {}, {}{}{}\n", model.path(), Counted(model.modules().size(), "module"),
@@ -225,6 +270,31 @@ std::string NotesText(const DumpReport& report) {
 }
 
 }  // namespace
+
+std::string OutsideText(const std::vector<dump::TensorFlowNode>& nodes) {
+  struct Group {
+    std::vector<std::string_view> names;
+    std::string_view evidence, fix;
+  };
+  std::map<std::string_view, Group> reasons;
+  for (const dump::TensorFlowNode& node : nodes) {
+    Group& group =
+        reasons[node.reason.empty() ? "the graphs give no reason" : std::string_view(node.reason)];
+    if (group.evidence.empty()) group.evidence = node.evidence;
+    group.fix = node.fix;
+    group.names.push_back(node.name);
+  }
+  std::string out;
+  for (const auto& [reason, group] : reasons) {
+    out += FormatText("    {} ({}):", reason, group.names.size());
+    for (size_t k = 0; k < group.names.size() && k < kShown; ++k)
+      out += FormatText(" {}", group.names[k]);
+    out += group.names.size() > kShown ? " …\n" : "\n";
+    if (!group.evidence.empty()) out += FormatText("      {}\n", group.evidence);
+    if (!group.fix.empty()) out += FormatText("      fix: {}\n", group.fix);
+  }
+  return out;
+}
 
 std::string BytesText(int64_t bytes) {
   if (bytes < 10'000) return FormatText("{} B", bytes);

@@ -53,14 +53,13 @@ class LastOpened {
 
 constexpr std::string_view kStdin = "-";
 
-// Standard input can be read once, and is wanted as a whole and in parts: it is kept.
+// Standard input can be read once, and is wanted as a whole and in parts: it is kept, and so is why
+// it was not read to its end.
 Result<FileView> StandardInput(const Limits& limits) {
   static std::mutex mutex;
-  static std::optional<FileView> kept;
+  static std::optional<Result<FileView>> kept;
   const std::scoped_lock lock(mutex);
-  if (!kept) {
-    HLOSCOPE_ASSIGN_OR_RETURN(kept, FileView::Open(std::string(kStdin), limits));
-  }
+  if (!kept) kept = FileView::Open(std::string(kStdin), limits);
   return *kept;
 }
 
@@ -127,7 +126,9 @@ std::optional<Result<FileView>> OpenPart(const std::string& path, const Limits& 
     HLOSCOPE_ASSIGN_OR_RETURN(FileView file, OpenWhole(whole, limits));
     return Divide(std::move(file), limits);
   });
-  if (!divided) return std::unexpected(NoSuchFile(path));
+  if (!divided) {
+    return std::unexpected(whole == kStdin ? divided.error() : NoSuchFile(path));
+  }
   const std::vector<ModulePart>& parts = (*divided)->found.parts;
   if (const ModulePart* part = FindPart(parts, selector)) return PartView((*divided)->file, *part);
   if (parts.empty()) return std::unexpected(NoSuchFile(path));

@@ -153,6 +153,20 @@ class WhatGoesIn(FolderTest):
                 self.assertEqual((made['replayed'], 'inputs.npz' in parts), ('reproduced', False), (platform, made))
                 self.assertEqual(call('bundle', 'check', self.path('b.hlob'))[0], 0)
 
+    def test_what_infeeds_took_is_missing_without_parameters(self):
+        """Nothing but what the infeed took decides here whether the run fails, and the bundle does not have it."""
+        write_npz(self.path('f.npz'), {'in0': ('<i4', (), struct.pack('<i', 0))})
+        for parameter in ('', '  p = () parameter(0)\n'):
+            module = ('HloModule m\na {\n  x = s32[] parameter(0)\n  ROOT y = s32[] custom-call(x), custom_call_target="nobody_has_this"\n}\n'
+                      'b {\n  x = s32[] parameter(0)\n  ROOT y = s32[] negate(x)\n}\nENTRY e {\n' + parameter +
+                      '  t = token[] after-all()\n  i = (s32[], token[]) infeed(t)\n  v = s32[] get-tuple-element(i), index=0\n'
+                      '  ROOT r = s32[] conditional(v, v, v), branch_computations={a, b}\n}\n')
+            made, parts = self.create(module, '--platform', 'interpreter', '--infeed', self.path('f.npz'), '--values', 'none')
+            self.assertEqual((made['status'], b'nobody_has_this' in parts['manifest.json']), ('unsupported', True), made)
+            status, out, err = call('bundle', 'check', self.path('b.hlob'))
+            self.assertEqual(status, 3, out + err)
+            self.assertIn('cannot be replayed here, missing: the values that infeeds take', out)
+
     def test_a_nan_of_an_input_in_an_older_bundle(self):
         """Where a NaN came in was called otherwise up to 0.1.0: it is the same failure still."""
         write_npz(self.path('in.npz'), {'in0': floats(1, math.nan)})

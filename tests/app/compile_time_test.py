@@ -70,6 +70,13 @@ class Pipelines:
         return out
 
 
+def alarm(name, took):
+    """XLA's alarm about the folding of an instruction, and the line with its time, behind which XLA prints the alarm once more."""
+    text = f"Constant folding an instruction is taking > 1s:\n\n  %{name} = f32[4]{{0}} sort(%c), dimensions={{0}}\n\nThis isn't necessarily a bug; it may be.\n"
+    head = 'E1130 06:03:29.868529   28244 slow_operation_alarm.cc:'
+    return f'{head}73] {text}', f'{head}140] The operation took {took}\n{text}'
+
+
 class CompileTime(FolderTest):
     def times(self, path, status=0):
         done = subprocess.run([HLOSCOPE, 'info', '--json', '--compile-time', path], capture_output=True, text=True, timeout=60)
@@ -269,10 +276,6 @@ class CompileTime(FolderTest):
 
     def test_alarms_about_folding(self):
         """The times of XLA's alarm are those of constant folding, in the compilation that ends next, with the line of the instruction."""
-        def alarm(name, took):
-            text = f"Constant folding an instruction is taking > 1s:\n\n  %{name} = f32[4]{{0}} sort(%c), dimensions={{0}}\n\nThis isn't necessarily a bug; it may be.\n"
-            head = 'E1130 06:03:29.868529   28244 slow_operation_alarm.cc:'
-            return f'{head}73] {text}', f'{head}140] The operation took {took}\n{text}'
         first, second = ''.join(alarm('sort.7', '1m26.5s')), ''.join(alarm('b.2', '2s'))
         jax = 'Finished XLA compilation of jit(f) in 97.5 sec\nFinished XLA compilation of jit(g) in 1 sec\n'
         modules = self.times(self.path('fold.log', first + second + jax))['modules']
@@ -295,6 +298,45 @@ class CompileTime(FolderTest):
                           'stderr.log': ''.join(alarm(name, '5s')) + 'Finished XLA compilation of jit(f) in 9 sec\n'})
         module, = self.times(dump)['modules']
         self.assertEqual((module['slowest'][0]['pass'], module['slowest'][0]['ms'], module['slowest'][0]['source'] != ''), ('constant_folding', 5000, True))
+
+    def test_alarms_of_several_threads(self):
+        """The text behind a time says whose it is, whichever alarm came last."""
+        (a, a_ends), (b, b_ends), (c, c_ends) = alarm('sort.7', '2s'), alarm('b.2', '29s'), alarm('c', '4s')
+        whole = 'Finished XLA compilation of jit(f) in 60 sec\n'
+        for log in (a + b + a_ends + b_ends, a + b + b_ends + a_ends, b + a + b_ends + a_ends, a + b + a_ends + c + c_ends + b_ends,
+                    a + c + b + c_ends + a_ends + b_ends):
+            module, = self.times(self.path('fold.log', log + whole))['modules']
+            notes = [note for note in module['notes'] if 'alarm' in note]
+            names = [('b.2', 29), ('c', 4), ('sort.7', 2)] if c in log else [('b.2', 29), ('sort.7', 2)]
+            self.assertEqual(notes, [f"constant_folding computed {name} for {s:.1f} s, as XLA's alarm says" for name, s in names])
+        # Begun before the log.
+        module, = self.times(self.path('fold.log', c_ends + a + b + a_ends + b_ends + whole))['modules']
+        self.assertEqual(module['passes_ms'], 35000)
+        frames = {name: '*' * 32 + f'\n[Compiling module {name}] Very slow compile?\n' + '*' * 32 + '\n' for name in ('jit_f', 'jit_g')}
+        ends = {name: f'x.cc:2] The operation took {s}s\n{frames[name]}' for name, s in (('jit_f', 10), ('jit_g', 20))}
+        for order in (('jit_f', 'jit_g'), ('jit_g', 'jit_f')):
+            found = self.times(self.path('both.log', frames['jit_f'] + frames['jit_g'] + ''.join(ends[name] for name in order)))
+            self.assertEqual([(m['module'], m['total_ms']) for m in found['modules']], [('jit_g', 20000), ('jit_f', 10000)])
+
+    def test_foldings_beyond_the_compilation(self):
+        """A log of several compilations does not say of which one a folding is: no more is taken than it took."""
+        for whole, passes, left in ((60, 34000, []), (30, 29000, ['2 foldings of 5.0 s', 'are', 'them', 'they are']), (5, 5000, ['1 folding of 29.0 s', 'is', 'it', 'it is']),
+                                    (1, None, ['3 foldings of 34.0 s', 'are', 'them', 'they are'])):
+            log = ''.join(''.join(alarm(name, took)) for name, took in (('a', '2s'), ('b', '29s'), ('c', '3s')))
+            module, = self.times(self.path('fold.log', f'{log}Finished XLA compilation of jit(f) in {whole} sec\n'))['modules']
+            self.assertEqual((module['total_ms'], module['passes_ms'], len(module['slowest'])), (1000 * whole, passes, int(passes is not None)))
+            self.assertEqual([note for note in module['notes'] if 'left out' in note], left and [
+                "{} that XLA's alarm timed {} left out: with {} constant_folding would take longer than the whole compilation, "
+                'and the log does not say of which compilation {}'.format(*left)])
+
+    def test_many_foldings(self):
+        """The longest are named, the others counted."""
+        for count, more in ((5, []), (6, ['1 more instruction for 1.0 s']), (40, ['35 more instructions for 630.0 s'])):
+            log = ''.join(''.join(alarm(f'c.{s}', f'{s}s')) for s in range(1, count + 1))
+            module, = self.times(self.path('fold.log', f'{log}Finished XLA compilation of jit(f) in 1000 sec\n'))['modules']
+            self.assertEqual(module['notes'], [f"constant_folding computed {what}, as XLA's alarm says"
+                                               for what in [*(f'c.{s} for {s:.1f} s' for s in range(count, count - 5, -1)), *more]])
+            self.assertEqual(module['passes_ms'], 500 * count * (count + 1))
 
     def test_compilations_of_one_name(self):
         """JAX's lines alone: each ends another compilation, also where the name of the module is not that of the function."""

@@ -160,6 +160,31 @@ class IgnoredInput(FolderTest):
         self.assertEqual(status, 0, err)
         self.assertIn('skipped a host callback: print; its result is unused', json.loads(out)['warnings'])
 
+    def test_what_is_not_needed_beside_callbacks_moves_states(self):
+        """A random number and a value of an infeed are those of the whole run, wherever the ones before them were taken."""
+        callback = 'custom-call(x), custom_call_target="xla_ffi_python_cpu_callback"'
+        state = 'u64[2] rng-get-and-update-state(), delta=1'
+        calls = 'HloModule m\nf {\n  x = f32[2] parameter(0)\n  s = ' + state + '\n  ROOT n = f32[2] negate(x)\n}\nENTRY e {\n  x = f32[2] parameter(0)\n'
+        end = '  c = f32[2] ' + callback + '\n  ROOT t = (u64[2], f32[2]) tuple(r, c)\n}\n'
+        second = '  sb = ' + state + '\n  r = u64[2] negate(sb)\n'
+        for before in ('  sa = ' + state + '\n', '  a = f32[2] call(x), to_apply=f\n', '  d = f32[2] ' + callback + '\n  a = f32[2] call(d), to_apply=f\n'):
+            module, part = self.path('s.hlo', calls + before + second + end), self.path('part.hlo')
+            status, out, err = run('extract', module, 'r', '-o', part, '--json')
+            self.assertEqual(status, 0, out + err)
+            expected = self.npz('o.npz', in0=('<u8', (2,), struct.pack('<2Q', 0x2b, 0)))
+            status, out, err = run('compare', json.loads(out)['inputs'], expected)
+            self.assertEqual(status, 0, (before, out, err))
+        feeds = ('HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  t = token[] after-all()\n  i = (f32[2], token[]) infeed(t)\n'
+                 '  j = (f32[2], token[]) infeed(t)\n  v = f32[2] get-tuple-element(j), index=0\n  r = f32[2] negate(v)\n'
+                 '  c = f32[2] ' + callback + '\n  ROOT z = (f32[2], f32[2]) tuple(r, c)\n}\n')
+        parts = []
+        for name, text in (('c', feeds), ('p', feeds.replace(callback, 'sine(x)'))):
+            status, out, err = run('extract', self.path(name + '.hlo', text), 'r', '--seed', '3', '-o', self.path(name + '.part.hlo'), '--json')
+            self.assertEqual(status, 0, out + err)
+            parts.append(json.loads(out)['expected'])
+        status, out, err = run('compare', *parts)
+        self.assertEqual(status, 0, out + err)
+
     def test_callbacks_that_xla_refuses_fail_where_they_are_executed(self):
         module = self.path('c.hlo', CALLBACKS)
         inputs = self.npz('i.npz', in0=('<i4', (), struct.pack('<i', 1)))

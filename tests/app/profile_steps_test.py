@@ -68,6 +68,47 @@ class Steps(FolderTest):
                          [('sleep', 50000, 0), ('dot', 25000, 10000), ('write', 10000, 0)])
         self.assertIn('(step 2: 50.0 us more in sleep, 15.0 us more in dot, 10.0 us more in write)', text)
 
+    def more(self):
+        return [(one['event'], one['self_ns'], one['median_self_ns']) for one in self.longest['more']]
+
+    def test_what_devices_repeat_counts_once(self):
+        """The line of operations has the time of the streams once more; without streams it is what was measured."""
+        for lines in ({1: 'Stream #13', 2: 'XLA Ops'}, {1: 'Stream #13'}, {2: 'XLA Ops'}, {1: 'Stream #13', 2: 'XLA Ops', 3: 'Stream #14'}):
+            with self.subTest(lines):
+                work = process(1, '/host:CPU', {1: 'python'}) + process(2, '/device:GPU:0', lines)
+                for step in range(5):
+                    longer = 2000 if step == 3 else 0
+                    work += [event(1, 1, 'train', 20000 * step, 10000 + longer, step_num=step)]
+                    work += [event(2, line, 'fusion', 20000 * step + 100, 1000 + longer) for line in lines if line < 3]
+                _, text = self.steps(work)
+                self.assertEqual(self.more(), [('fusion', 3000000, 1000000)])
+                self.assertIn('2.00 ms more in fusion', text)
+
+    def test_what_outlasts_the_step(self):
+        """Of an event that goes on after its step, the part inside counts; what exceeds the difference of the steps is no cause of it."""
+        for begin, more in ((10, []), (105, [('write', 15000, 0)])):
+            work = process(1, '/host:CPU', {1: 'python', 2: 'writer'})
+            for step in range(5):
+                work += [event(1, 1, 'train', 200 * step, 120 if step == 2 else 100, step_num=step)]
+            _, text = self.steps([*work, event(1, 2, 'write', 400 + begin, 900000)])
+            self.assertEqual((self.longest['step_num'], self.more()), (2, more))
+            self.assertEqual('15.0 us more in write' in text, bool(more))
+            self.assertNotIn('ms more', text)
+
+    def test_steps_as_long_as_the_median(self):
+        work = process(1, '/host:CPU', {1: 'python', 2: 'writer'}) + [event(1, 2, 'write', 10, 50)]
+        _, text = self.steps(work + [event(1, 1, 'train', 200 * step, 100, step_num=step) for step in range(4)])
+        self.assertEqual(self.more(), [])
+        self.assertNotIn('more in', text)
+
+    def test_events_that_overlap(self):
+        """What lies inside of several counts once less: in the one that began last."""
+        work = process(1, '/host:CPU', {1: 'python', 2: 'worker'})
+        for step in range(3):
+            work += [event(1, 1, 'train', 200 * step, 120 if step == 1 else 20, step_num=step)]
+        self.steps([*work, event(1, 2, 'a', 210, 30), event(1, 2, 'b', 220, 40), event(1, 2, 'c', 222, 15)])
+        self.assertEqual(self.more(), [('a', 30000, 0), ('b', 25000, 0), ('c', 15000, 0)])
+
     def test_none(self):
         found, text = self.steps(process(1, '/host:CPU', {1: 'python'}) + [event(1, 1, 'read', 0, 5)])
         self.assertEqual((found, self.longest), ([], None))

@@ -658,7 +658,7 @@ ENTRY e {
         side, = report['outputs'][0]['precise']['sides']
         text = subprocess.run([HLOSCOPE, 'run', '--precise', '--platform', 'cpu', module], capture_output=True, text=True, check=False).stdout
         place = ','.join(map(str, side['index']))
-        self.assertRegex(text, r'cpu [0-9.]+ ULP at \{' + place + r'\}')
+        self.assertRegex(text, r'cpu [0-9.]+ ULP at \[' + place + r'\]')
 
     def test_precise_of_narrower_types_says_what_it_leaves_out(self):
         text = 'HloModule m\nENTRY e {{\n  a = f32[64] parameter(0)\n  b = {0}[64] convert(a)\n  ROOT r = f32[64] convert(b)\n}}\n'

@@ -139,7 +139,8 @@ class Why(FolderTest):
                                        ([estimate(9, 4.5), moved, estimate(1, 3)], 'XLA estimated a gain (1.000 us fused, 3.000 us apart), and no later', False),
                                        ([estimate(1, 3), estimate(2, 1.5)],
                                         'slower fused with what its users have become since: 2.000 us fused, 1.500 us apart (at first 1.000 us fused, 3.000 us apart)', False),
-                                       ([estimate(1, 3), moved], 'XLA estimated a gain (1.000 us fused', False)):
+                                       ([estimate(1, 3), moved], 'XLA estimated a gain (1.000 us fused', False),
+                                       ([estimate(9, 4.5), moved], 'XLA estimated that it is slower fused, before something was fused into it: 9.000 us fused, 4.500 us apart', False)):
             found = self.why(self.dump(steps), '--not-fused', 'd', 'k')
             self.assertIn(reason, found['reason'])
             self.assertEqual(found['certain'], certain, steps)

@@ -202,7 +202,10 @@ std::optional<Cause> OpenMeaningOfAll(const std::string& computations, const std
     candidate.arguments.push_back(argument);
   request.reference.name = replay::ReferencePlatform().name;
   const hlo::InstructionId root[] = {candidate.module->entry().root};
-  return OpenMeaning(candidate, root, request, {});
+  const auto open = OpenMeaning(candidate, root, request, {});
+  if (!open) return std::nullopt;
+  EXPECT_EQ(open->is_shown, open->cause != Cause::kTies) << "no results were told";
+  return open->cause;
 }
 
 std::optional<Cause> OpenMeaningOf(const std::string& body, const std::string& entry) {
@@ -259,33 +262,79 @@ TEST(OpenMeaningTest, IsOfWhatDependsOnAnOrder) {
   EXPECT_EQ(OpenMeaningOf(add, scatter("{1}, {4}, {1}")), std::nullopt);
 }
 
-// What is not even sorted is no matter of ties.
+hlo::Literal Integers(std::vector<int32_t> values) {
+  return hlo::Literal::Of<int32_t>(
+      hlo::Shape::Array(hlo::ElementType::kS32, {static_cast<int64_t>(values.size())}), values);
+}
+
+// Pairs that are sorted by their first element, of which two are equal.
+Candidate PairsSorted(const std::string& entry) {
+  return {Parsed("HloModule m\nf {\n"
+                 "  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n"
+                 "  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n"
+                 "  ROOT r = pred[] compare(a, b), direction=LT\n}\nENTRY e {\n"
+                 "  x = s32[4] parameter(0)\n  i = s32[4] parameter(1)\n" +
+                 entry + "}\n"),
+          {Integers({3, 1, 3, 2}), Integers({0, 1, 2, 3})}};
+}
+
+std::string TiesOf(const Candidate& candidate, std::vector<hlo::Literal> actual) {
+  std::vector<hlo::InstructionId> all;
+  for (uint32_t k = 0; k < candidate.module->instructions().size(); ++k) all.emplace_back(k);
+  RunSpec request;
+  request.reference.name = replay::ReferencePlatform().name;
+  const auto open = OpenMeaning(candidate, all, request, {}, actual);
+  const auto order = OpenOrder(candidate, all, request, {}, actual);
+  EXPECT_EQ(open.has_value(), order.has_value());
+  if (!open) return "none";
+  EXPECT_EQ(open->cause, Cause::kTies);
+  EXPECT_EQ(open->is_shown, order->is_shown);
+  return open->is_shown ? "shown" : "not shown";
+}
+
+// What is wrong otherwise is no matter of ties, though there are some.
 TEST(OpenMeaningTest, TiesAreOfSortedResults) {
-  const auto array = [](std::vector<int32_t> values) {
-    return hlo::Literal::Of<int32_t>(hlo::Shape::Array(hlo::ElementType::kS32, {4}), values);
-  };
-  const Candidate candidate = {Parsed(R"(HloModule m
-f {
-  a = s32[] parameter(0)
-  b = s32[] parameter(1)
-  c = s32[] parameter(2)
-  d = s32[] parameter(3)
-  ROOT r = pred[] compare(a, b), direction=LT
-}
-ENTRY e {
-  x = s32[4] parameter(0)
-  i = s32[4] parameter(1)
-  ROOT s = (s32[4], s32[4]) sort(x, i), dimensions={0}, to_apply=f
-}
-)"),
-                               {array({3, 1, 3, 2}), array({0, 1, 2, 3})}};
-  const hlo::InstructionId root[] = {candidate.module->entry().root};
+  const Candidate pairs =
+      PairsSorted("  ROOT s = (s32[4], s32[4]) sort(x, i), dimensions={0}, to_apply=f\n");
   const auto ask = [&](std::vector<int32_t> keys, std::vector<int32_t> places) {
-    const std::vector<hlo::Literal> actual = {array(std::move(keys)), array(std::move(places))};
-    return OpenOrder(candidate, root, {}, {}, actual);
+    return TiesOf(pairs, {Integers(std::move(keys)), Integers(std::move(places))});
   };
-  EXPECT_EQ(ask({1, 2, 3, 3}, {1, 3, 2, 0}), Cause::kTies);
-  EXPECT_EQ(ask({1, 3, 2, 3}, {1, 2, 3, 0}), std::nullopt);
+  EXPECT_EQ(ask({1, 2, 3, 3}, {1, 3, 2, 0}), "shown");
+  EXPECT_EQ(ask({1, 2, 3, 3}, {1, 3, 0, 2}), "none") << "as the reference has it";
+  EXPECT_EQ(ask({1, 3, 2, 3}, {1, 2, 3, 0}), "none") << "not sorted";
+  EXPECT_EQ(ask({1, 2, 3, 3}, {1, 3, 0, 0}), "none") << "an element twice";
+  EXPECT_EQ(ask({1, 2, 3, 3}, {3, 1, 2, 0}), "none") << "elements of other keys";
+  EXPECT_EQ(TiesOf(pairs, {}), "not shown");
+
+  const auto sorted = [](const std::string& results) {
+    return PairsSorted("  s = (s32[4], s32[4]) sort(x, i), dimensions={0}, to_apply=f\n" + results);
+  };
+  const Candidate one = sorted("  ROOT p = s32[4] get-tuple-element(s), index=1\n");
+  EXPECT_EQ(TiesOf(one, {Integers({1, 3, 2, 0})}), "shown");
+  EXPECT_EQ(TiesOf(one, {Integers({3, 1, 2, 0})}), "none");
+  const Candidate inside =
+      sorted("  p = s32[4] get-tuple-element(s), index=1\n  ROOT n = s32[4] negate(p)\n");
+  EXPECT_EQ(TiesOf(inside, {Integers({-1, -3, -2, 0})}), "not shown");
+  EXPECT_EQ(TiesOf(inside, {Integers({-3, -1, -2, 0})}), "not shown");
+}
+
+// Of several lines that lie across.
+TEST(OpenMeaningTest, TiesAreOfOneLine) {
+  const auto array = [](std::vector<int32_t> values) {
+    return hlo::Literal::Of<int32_t>(hlo::Shape::Array(hlo::ElementType::kS32, {2, 2}), values);
+  };
+  const Candidate pairs = {
+      Parsed("HloModule m\nf {\n"
+             "  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n"
+             "  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n"
+             "  ROOT r = pred[] compare(a, b), direction=LT\n}\nENTRY e {\n"
+             "  x = s32[2,2] parameter(0)\n  i = s32[2,2] parameter(1)\n"
+             "  ROOT s = (s32[2,2], s32[2,2]) sort(x, i), dimensions={0}, to_apply=f\n}\n"),
+      {array({5, 5, 5, 5}), array({0, 1, 2, 3})}};
+  const hlo::Literal keys = array({5, 5, 5, 5});
+  EXPECT_EQ(TiesOf(pairs, {keys, array({2, 3, 0, 1})}), "shown");
+  EXPECT_EQ(TiesOf(pairs, {keys, array({2, 1, 0, 3})}), "shown");
+  EXPECT_EQ(TiesOf(pairs, {keys, array({1, 0, 2, 3})}), "none");
 }
 
 TEST(StabilityTest, IsOfFailuresThatAllAgree) {

@@ -4,6 +4,7 @@
 #include "core/debug/explain/diverge/computed_by.h"
 #include "core/debug/explain/diverge/verdict.h"
 #include "core/hlo/analysis/find_instruction.h"
+#include "core/replay/platform_table.h"
 #include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
@@ -39,7 +40,7 @@ TEST(VerdictWordsTest, OneStepIsARounding) {
             "a rounding of one step in f16 by the generated code");
 }
 
-// Fourier transforms are computed by libraries, never by generated code.
+// Of a Fourier transform that a library computes.
 TEST(VerdictWordsTest, AnFftIsThatOfALibrary) {
   DivergeVerdict verdict = Differing(hlo::ElementType::kC64, 9, Cause::kLibrary);
   verdict.place->opcode = "fft";
@@ -64,8 +65,28 @@ ENTRY e {
   ROOT r = c64[8] add(f, x)
 }
 )");
-  EXPECT_EQ(ComputedBy(*module, hlo::FindInstruction(*module, "f")), Cause::kLibrary);
-  EXPECT_EQ(ComputedBy(*module, hlo::FindInstruction(*module, "r")), Cause::kCodeGeneration);
+  const auto fft = hlo::FindInstruction(*module, "f"), add = hlo::FindInstruction(*module, "r");
+  const std::string_view library = replay::DefaultPlatform().name;
+  EXPECT_EQ(ComputedBy(*module, fft, library), Cause::kLibrary);
+  EXPECT_EQ(ComputedBy(*module, add, library), Cause::kCodeGeneration);
+  // Our own compiler has kernels for them on GPUs, where no library is taken.
+  int of_ours = 0;
+  for (const replay::PlatformRow& row : replay::PlatformRows()) {
+    const bool is_gpu = row.Has(replay::kNeedsDriver) || row.Has(replay::kSimulatesGpu);
+    const bool is_ours = is_gpu && row.Has(replay::kOwnCompiler);
+    of_ours += is_ours ? 1 : 0;
+    EXPECT_EQ(ComputedBy(*module, fft, row.name),
+              is_ours ? Cause::kCodeGeneration : Cause::kLibrary)
+        << row.name;
+    replay::RunExecuted executed;
+    executed.choices.push_back({.opcode = "fft", .library = "a library", .reason = "", .count = 1});
+    EXPECT_EQ(ComputedBy(*module, fft, row.name, executed), Cause::kLibrary) << row.name;
+    executed.choices[0].reason = "none is there";
+    EXPECT_EQ(ComputedBy(*module, fft, row.name, executed),
+              is_ours ? Cause::kCodeGeneration : Cause::kLibrary)
+        << row.name;
+  }
+  EXPECT_EQ(of_ours, 2);
 }
 
 // A side that rounds as the module asks is farther from a value that is not rounded.

@@ -206,7 +206,8 @@ class Lint(FolderTest):
         fused = compiled.replace('ENTRY', 'f {\n  x = f32[64]{0} parameter(0)\n' + rounds + '}\n\nENTRY')
         fusion = '  ROOT f = f32[64]{0} fusion(x), kind=k%s, calls=f, backend_config={"fusion_config":{"kind":"__%s_fusion"}}\n'
         for name, head, text, expected in (('kept', compiled, rounds, []), ('lost', compiled, '  ROOT c = f32[64]{0} copy(x)\n', ['lost-cast']),
-                                           ('library', fused, fusion % ('Custom', 'ynn'), ['lost-cast']), ('loop', fused, fusion % ('Loop', 'loop'), [])):
+                                           ('library', fused, fusion % ('Custom', 'ynn'), ['lost-cast']),
+                                           ('other', fused, fusion.replace('__%s_fusion', '__%s$fusion') % ('Custom', 'cudnn'), []), ('loop', fused, fusion % ('Loop', 'loop'), [])):
             os.makedirs(self.path(name))
             self.path(f'{name}/module_0001.m.before_optimizations.txt', given % ('f32', 'bf16', 'f32'))
             self.path(f'{name}/module_0001.m.cpu_after_optimizations.txt', head % text)
@@ -214,8 +215,25 @@ class Lint(FolderTest):
             self.assertEqual([f['rule'] for f in found], expected)
             # --xla_allow_excess_precision=false changes nothing there (jaxlib 0.10.2 and plugin 0.11.2).
             self.assertEqual(['only reduce_precision rounds there' in f['cost'] for f in found], [name == 'library'] * len(expected))
+            self.assertEqual(['xla_allow_excess_precision=false' in f['fix'] for f in found], [name != 'library'] * len(expected))
         for types, expected in ((('f16', 'bf16', 'f16'), ['lost-cast']), (('bf16', 'f16', 'bf16'), ['lost-cast']), (('f16', 'f32', 'f16'), [])):
             self.assertEqual(self.rules_of(given % types), expected, types)
+
+    def test_casts_of_which_a_library_computes_some(self):
+        """Which of the casts are the library's is not known: all say how many are, and the flag mends the others."""
+        pairs = ''.join(f'  {v} = f32[64]{{0}} parameter({k})\n  {v}n = bf16[64]{{0}} convert({v})\n  {v}f = f32[64]{{0}} convert({v}n)\n' for k, v in enumerate('xy'))
+        inside = '  y = f32[64]{0} parameter(0)\n  a = bf16[64]{0} convert(y)\n  ROOT b = f32[64]{0} convert(a)\n'
+        os.makedirs(self.path('some'))
+        self.path('some/module_0001.m.before_optimizations.txt', f'HloModule m\n\nENTRY e {{\n{pairs}  ROOT t = (f32[64]{{0}}, f32[64]{{0}}) tuple(xf, yf)\n}}\n')
+        self.path('some/module_0001.m.cpu_after_optimizations.txt',
+                  f'HloModule m, is_scheduled=true\n\nf {{\n{inside}}}\n\nENTRY e {{\n  x = f32[64]{{0}} parameter(0)\n  y = f32[64]{{0}} parameter(1)\n'
+                  '  c = f32[64]{0} copy(x)\n  f = f32[64]{0} fusion(y), kind=kCustom, calls=f, backend_config={"fusion_config":{"kind":"__ynn_fusion"}}\n'
+                  '  ROOT t = (f32[64]{0}, f32[64]{0}) tuple(c, f)\n}\n')
+        found = self.findings(self.path('some'))
+        self.assertEqual([(f['rule'], f['instruction']) for f in found], [('lost-cast', 'xf'), ('lost-cast', 'yf')])
+        for finding in found:
+            self.assertIn('a library computes 1 of the 2 casts of this kind within a fusion', finding['cost'])
+            self.assertIn('xla_allow_excess_precision=false', finding['fix'])
 
     def test_copies_that_keep_or_change_the_order(self):
         for layout, text, expected in (('1,0', 'copy(y)', []), ('0,1', 'copy(y)', ['layout-copy']),
@@ -258,7 +276,7 @@ class Lint(FolderTest):
         os.makedirs(self.path('run/plugins/profile/now'))
         os.rename(one, self.path('run/plugins/profile/now/host.xplane.pb'))
         self.path('run/plugins/profile/now/host.trace.json', '{"traceEvents": []}')  # listed before it, and without modules
-        for path, words in ((bare, 'a profile without modules'), (self.path('run'), 'plugins/profile/now/host.xplane.pb')):
+        for path, words in ((bare, 'no module was found in this profile'), (self.path('run'), 'plugins/profile/now/host.xplane.pb')):
             done = run(path)
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(words, done.stderr)

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "core/analysis/compilation/missing_times.h"
+#include "core/analysis/compilation/slow_alarms.h"
 #include "core/analysis/compilation/source_work.h"
 #include "core/base/counted.h"
 #include "core/hlo/analysis/find_instruction.h"
@@ -119,25 +121,25 @@ class Maker {
   }
 
   // What XLA's alarm timed, where nothing timed the whole pass. After AddGrowth().
-  void AddFoldings(const DumpModel* model, const std::vector<SlowFolding>& foldings) {
-    if (foldings.empty()) return;
-    PassTime& pass = Of("constant_folding");
-    pass.runs = std::max<int64_t>(pass.runs, 1);
-    int64_t sum = 0, most = 0;
-    for (const SlowFolding& folding : foldings) {
+  void AddFoldings(const DumpModel* model, const LoggedTimes& logged) {
+    FoldingSum sum = SumFoldings(logged.foldings, logged.whole_us);
+    std::string longest;
+    for (const SlowFolding& folding : sum.longest) {
       const std::string source =
           model == nullptr ? "" : SourceOfFolded(*model, folding.instruction);
+      if (&folding == sum.longest.data()) longest = source;
       out_.notes.push_back(fmt::format(
           "constant_folding computed {} for {:.1f} s, as XLA's alarm says{}", folding.instruction,
           static_cast<double>(folding.us) / 1e6, source.empty() ? "" : ": " + source));
-      sum += folding.us;
-      if (folding.us <= most) continue;
-      most = folding.us;
-      if (!source.empty()) pass.source = source;
     }
+    std::ranges::move(sum.notes, std::back_inserter(out_.notes));
+    if (sum.longest.empty()) return;
+    PassTime& pass = Of("constant_folding");
+    pass.runs = std::max<int64_t>(pass.runs, 1);
+    if (!longest.empty()) pass.source = longest;
     if (pass.self_us) return;
-    pass.self_us = sum;
-    out_.passes_us = out_.passes_us.value_or(0) + sum;
+    pass.self_us = sum.us;
+    out_.passes_us = out_.passes_us.value_or(0) + sum.us;
   }
 
   // Those that took longest first.
@@ -322,7 +324,7 @@ void AddCompilation(const LoggedTimes& logged, const std::string& by, CompileTim
   Maker maker(time);
   maker.Add(logged.runs);
   TakeLogged(logged, by, time);
-  maker.AddFoldings(nullptr, logged.foldings);
+  maker.AddFoldings(nullptr, logged);
   maker.Sort();
   if (time.total_us || !time.passes.empty()) out.modules.push_back(std::move(time));
 }
@@ -364,7 +366,7 @@ CompileTime CompileTimeOf(const DumpModel& model, int32_t only) {
       time.total_us = time.span_us;
     }
     maker.AddGrowth(model);
-    if (log != nullptr) maker.AddFoldings(&model, log->foldings);
+    if (log != nullptr) maker.AddFoldings(&model, *log);
     maker.Sort();
     const std::string regex = DumpedPasses(model, time.module);
     if (!regex.empty() && regex != ".*")

@@ -249,13 +249,12 @@ class Reader {
 
   // How long a compilation took as a whole: JAX's line after it, and XLA's alarm.
   bool Whole(std::string_view text) {
-    if (alarms_.Line(text)) {
-      if (!alarms_.begun().empty()) Last(alarms_.begun());
-      const SlowOperation& ended = alarms_.ended();
-      if (!ended.folded.empty()) foldings_.push_back({ended.folded, ended.us});
-      if (!ended.module.empty()) EndWhole(Last(ended.module), ended.us);
-      return true;
-    }
+    const bool is_alarm = alarms_.Line(text);
+    if (!alarms_.begun().empty()) Last(alarms_.begun());
+    const SlowOperation& ended = alarms_.ended();
+    if (!ended.folded.empty()) foldings_.push_back({ended.folded, ended.us});
+    if (!ended.module.empty()) EndWhole(Last(ended.module), ended.us);
+    if (is_alarm) return true;
     const size_t finished = text.find("Finished XLA compilation of ");
     if (finished == text.npos) return false;
     text.remove_prefix(finished);

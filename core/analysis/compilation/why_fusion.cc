@@ -105,12 +105,17 @@ void ExplainEstimates(const RecordedFusion& process, const Node& node, const Fus
     return step != nullptr && step->us_fused > step->us_unfused;
   };
   auto [whole, latest] = process.EstimatesOf(last.producer);
-  if (whole == nullptr) whole = &last;  // something was fused into it since
+  const bool is_current = whole != nullptr;
+  if (!is_current) whole = &last;  // something was fused into it since
   answer.estimate = {whole->us_fused, whole->us_unfused, whole->consumers};
   const std::string text = EstimateText(whole->us_fused, whole->us_unfused);
   if (is_slower(whole)) {
-    answer.reason = "XLA estimates that it is slower fused: " + text;
-    answer.is_certain = true;
+    answer.reason = is_current ? "XLA estimates that it is slower fused: " + text
+                               : fmt::format(
+                                     "XLA estimated that it is slower fused, before "
+                                     "something was fused into it: {}",
+                                     text);
+    answer.is_certain = is_current;
   } else if (is_slower(latest)) {
     answer.reason = fmt::format(
         "XLA estimates that it is slower fused with what its {} become since: {} (at first {})",

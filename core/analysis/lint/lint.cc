@@ -61,6 +61,10 @@ std::optional<LintSeverity> LintSeverityNamed(std::string_view name) {
 std::span<const LintRule> LintRules() { return kRules; }
 const LintRule& RuleOf(LintKind kind) { return kRules[static_cast<size_t>(kind)]; }
 
+std::string_view FixOf(const LintFinding& finding) {
+  return finding.own_fix.empty() ? RuleOf(finding.kind).fix : finding.own_fix;
+}
+
 std::string SizeText(int64_t bytes) {
   if (bytes < 1 << 10) return fmt::format("{} B", bytes);
   const double kib = static_cast<double>(bytes) / (1 << 10);
@@ -131,7 +135,8 @@ std::vector<LintFinding> Lint(const hlo::Module& module, const hlo::Module* comp
                           .instruction = std::string(module.name(place.id)),
                           .source = SourceOf(facts, place.id),
                           .cost = std::move(place.cost),
-                          .cost_bytes = place.bytes};
+                          .cost_bytes = place.bytes,
+                          .own_fix = std::move(place.fix)};
       const std::string key = finding.source.empty() ? "\n" + finding.instruction : finding.source;
       const auto [at, is_new] = by_source.try_emplace(key, out.size());
       if (is_new) {
@@ -140,6 +145,7 @@ std::vector<LintFinding> Lint(const hlo::Module& module, const hlo::Module* comp
       }
       LintFinding& known = out[at->second];
       ++known.places;
+      if (known.own_fix != finding.own_fix) known.own_fix.clear();
       known.cost_bytes += finding.cost_bytes;
     }
     std::stable_sort(

@@ -40,9 +40,12 @@ struct LintFinding {
   std::string instruction = {};  // empty: none is known
   std::string source = {};       // line of the program, or empty
   std::string cost = {};         // "4.0 MiB read and written"
-  int64_t cost_bytes = 0;  // what is copied, stored or left unused in one run; 0: not in bytes
-  int64_t places = 1;      // with the same rule and source line; the costs are the sum
+  int64_t cost_bytes = 0;    // what is copied, stored or left unused in one run; 0: not in bytes
+  int64_t places = 1;        // with the same rule and source line; the costs are the sum
+  std::string own_fix = {};  // in place of the rule's; empty: that one
 };
+// Of what was found there.
+std::string_view FixOf(const LintFinding& finding);
 
 // Whether passes have run over the module: it is scheduled or has fusions.
 bool IsCompiled(const hlo::Module& module);

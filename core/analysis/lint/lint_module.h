@@ -60,6 +60,7 @@ struct LintPlace {
   hlo::InstructionId id;
   std::string cost;
   int64_t bytes = 0;
+  std::string fix = {};  // where it is not the rule's
 };
 std::string SizeText(int64_t bytes);
 

@@ -1,4 +1,6 @@
 // Rules about element types.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -38,17 +40,16 @@ std::vector<Rounding> RoundingCasts(const hlo::Module& m) {
   return out;
 }
 
-// By computation, whether a library computes what the fusion does that calls it. It need not round
-// between its instructions (jaxlib 0.10.2: YNNPACK adds up what is converted to bf16 and back as it
-// was).
-std::vector<bool> LibraryBodies(const hlo::Module& m) {
+// By computation, whether YNNPACK computes what the fusion does that calls it: it adds up what is
+// converted to bf16 and back as it was (jaxlib 0.10.2). Of other libraries that was not measured.
+std::vector<bool> YnnpackBodies(const hlo::Module& m) {
   std::vector<bool> out(m.computations().size(), false);
   const Placement placement = FindPlacement(m);
   for (uint32_t k = 0; k < m.instructions().size(); ++k) {
     const hlo::Instruction& instruction = m.instructions()[k];
-    const bool is_library = instruction.opcode == Opcode::kFusion &&
-                            placement.instructions[k].place == Place::kLibraryCall;
-    if (!is_library) continue;
+    const bool is_of_it =
+        instruction.opcode == Opcode::kFusion && placement.instructions[k].library == "YNNPACK";
+    if (!is_of_it) continue;
     for (const hlo::ComputationId body : m.CalledComputations(instruction)) out[body.index] = true;
   }
   return out;
@@ -125,24 +126,38 @@ std::vector<LintPlace> FindPlaces<LintKind::kUpcastReduce>(const LintModule& mod
 template <>
 std::vector<LintPlace> FindPlaces<LintKind::kLostCast>(const LintModule& module) {
   // What the compiled module still rounds was not lost.
-  std::map<std::pair<ElementType, ElementType>, int64_t> kept, left_to_libraries;
+  std::map<std::pair<ElementType, ElementType>, int64_t> kept, left_to_library, lost;
   if (module.compiled != nullptr) {
-    const std::vector<bool> of_libraries = LibraryBodies(*module.compiled);
+    const std::vector<bool> of_library = YnnpackBodies(*module.compiled);
     for (const auto& [id, types] : RoundingCasts(*module.compiled)) {
-      const bool is_library = of_libraries[(*module.compiled)[id].computation.index];
-      ++(is_library ? left_to_libraries : kept)[types];
+      const bool is_library = of_library[(*module.compiled)[id].computation.index];
+      ++(is_library ? left_to_library : kept)[types];
     }
   }
+  std::vector<Rounding> found;
+  for (const Rounding& cast : RoundingCasts(module.m)) {
+    if (kept[cast.second]-- > 0) continue;
+    found.push_back(cast);
+    ++lost[cast.second];
+  }
   std::vector<LintPlace> out;
-  for (const auto& [id, types] : RoundingCasts(module.m)) {
-    if (kept[types]-- > 0) continue;
-    std::string cost = std::string(hlo::ToString(types.first)) + " need not be rounded to " +
-                       std::string(hlo::ToString(types.second));
-    if (left_to_libraries[types]-- > 0)
-      cost +=
+  for (const auto& [id, types] : found) {
+    LintPlace place{id, std::string(hlo::ToString(types.first)) + " need not be rounded to " +
+                            std::string(hlo::ToString(types.second))};
+    // Which of the casts these are is not known.
+    const int64_t all = lost[types], of_library = left_to_library[types];
+    if (of_library >= all) {
+      place.cost +=
           "; a library computes both within a fusion, whatever the flag is: only "
           "reduce_precision rounds there";
-    out.push_back({id, std::move(cost), 0});
+      place.fix = "round by reduce_precision (in JAX: jax.lax.reduce_precision)";
+    } else if (of_library > 0) {
+      place.cost += fmt::format(
+          "; a library computes {} of the {} casts of this kind within a fusion, whatever the flag "
+          "is: only reduce_precision rounds there",
+          of_library, all);
+    }
+    out.push_back(std::move(place));
   }
   return out;
 }

@@ -43,6 +43,12 @@ void LearnFrom(const hlo::Module& module, Redactor& redactor) {
   }
 }
 
+bool HasInputs(const hlo::Module& module) {
+  return std::ranges::any_of(module.Parameters(module.entry_id()), [&](hlo::InstructionId id) {
+    return module.shape(id).LeafCount() > 0;
+  });
+}
+
 // Parts that a run has to give.
 bool IsOfRun(BundlePart part) {
   return part == BundlePart::kExpected || part == BundlePart::kExpectedFacts ||
@@ -77,7 +83,8 @@ class Creation {
       return std::unexpected(*report_.error);
     }
     if (report_.error && report_.arguments.empty()) {
-      inputs_unread_ = true;
+      // Where parameters have no values the report has none either, and infeeds may have been read.
+      inputs_unread_ = HasInputs(*source_.module);
       HLOSCOPE_TRY(TakeInputs(sinks.files.inputs, stop));
     }
     // The replay has the arrays that are used, and the names of others stay with the user.

@@ -8,6 +8,7 @@
 #include "core/analysis/place/placement.h"
 #include "core/base/counted.h"
 #include "core/debug/run/capture_collector.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/rewrite/module_copier.h"
 #include "core/hlo/rewrite/rewriter.h"
 #include "core/hlo/sharding/manual_region.h"
@@ -200,6 +201,34 @@ std::unexpected<Error> NoSuchExecution(const Module& module, InstructionId root,
                                     : "--iteration counts from 0");
 }
 
+// By instruction: true for those that `is` holds for and for all that call one of them, however far
+// away.
+template <typename Is>
+std::vector<bool> IsOrCalls(const Module& module, Is is) {
+  std::vector<bool> found(module.instructions().size(), false);
+  std::vector<bool> marked(module.computations().size(), false);
+  for (uint32_t i = 0; i < found.size(); ++i) {
+    const hlo::Instruction& instruction = module.instructions()[i];
+    if (!is(instruction)) continue;
+    found[i] = true;
+    marked[instruction.computation.index] = true;
+  }
+  const std::span<const hlo::Call> calls = hlo::CallGraphOf(module).calls();
+  marked = hlo::WithCallers(calls, std::move(marked));
+  for (const hlo::Call& call : calls) {
+    if (marked[call.callee.index]) found[call.caller.index] = true;
+  }
+  return found;
+}
+
+// By instruction: true for what moves the random generator or the queue of infeeds.
+std::vector<bool> MovesState(const Module& module) {
+  return IsOrCalls(module, [](const hlo::Instruction& i) {
+    return i.opcode == Opcode::kRng || i.opcode == Opcode::kRngGetAndUpdateState ||
+           i.opcode == Opcode::kInfeed;
+  });
+}
+
 }  // namespace
 
 Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth,
@@ -251,13 +280,18 @@ Result<std::shared_ptr<const Module>> OnlyFor(std::shared_ptr<const Module> modu
                                               InstructionId root) {
   if ((*module)[root].computation != module->entry_id()) return module;
   std::vector<bool> is_needed(module->instructions().size(), false);
-  std::vector<InstructionId> open = {root};
-  while (!open.empty()) {
-    const InstructionId id = open.back();
-    open.pop_back();
-    if (is_needed[id.index]) continue;
-    is_needed[id.index] = true;
-    for (const InstructionId operand : module->operands(id)) open.push_back(operand);
+  is_needed[root.index] = true;
+  const std::vector<bool> moves_state = MovesState(*module);
+  bool is_state_needed = false;
+  // Backwards: users come behind operands, and what reads a state behind what moved it.
+  const uint32_t first = (*module)[module->entry_id()].first_instruction;
+  for (uint32_t i = root.index + 1; i-- > first;) {
+    if (is_state_needed && moves_state[i]) is_needed[i] = true;
+    if (!is_needed[i]) continue;
+    is_state_needed = is_state_needed || moves_state[i];
+    for (const InstructionId operand : module->operands(InstructionId(i))) {
+      is_needed[operand.index] = true;
+    }
   }
   hlo::Rewriter rewriter(module);
   rewriter.SetRoot(module->entry_id(), root);
@@ -276,6 +310,23 @@ Result<std::shared_ptr<const Module>> OnlyFor(std::shared_ptr<const Module> modu
   header.spmd_output_sharding.reset();
   HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult made, rewriter.Finish());
   return std::move(made.module);
+}
+
+std::vector<bool> NeedsCallback(const Module& module) {
+  std::vector<bool> needs = IsOrCalls(
+      module, [&](const hlo::Instruction& i) { return analysis::IsHostCallback(module, i); });
+  const std::vector<bool> moves_state = MovesState(module);
+  bool state_needs = false;
+  const hlo::Computation& entry = module[module.entry_id()];
+  for (uint32_t k = 0; k < entry.instruction_count; ++k) {
+    const uint32_t i = entry.first_instruction + k;
+    const auto operands = module.operands(InstructionId(i));
+    const bool uses =
+        std::ranges::any_of(operands, [&](InstructionId operand) { return needs[operand.index]; });
+    needs[i] = needs[i] || uses || (state_needs && moves_state[i]);
+    state_needs = state_needs || (needs[i] && moves_state[i]);
+  }
+  return needs;
 }
 
 replay::CapturePlan OperandsPlan(InstructionId root, std::span<const InstructionId> parameters,

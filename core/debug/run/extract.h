@@ -38,10 +38,15 @@ Result<ExtractedModule> ExtractModule(const hlo::Module& module, hlo::Instructio
                                       int64_t depth, Metadata metadata = Metadata::kKept,
                                       OfConstants of_constants = OfConstants::kCut);
 
-/// The module whose entry gives `root` and computes what that needs alone; all parameters stay. The
-/// same module where `root` is in another computation.
+/// The module whose entry gives `root` and computes what that needs alone; all parameters stay.
+/// What takes random numbers or infeeds needs those that take them before it. The same module where
+/// `root` is in another computation.
 Result<std::shared_ptr<const hlo::Module>> OnlyFor(std::shared_ptr<const hlo::Module> module,
                                                    hlo::InstructionId root);
+
+/// By instruction, for those of the entry: true where what OnlyFor would keep of it has a host
+/// callback, also in what it calls.
+std::vector<bool> NeedsCallback(const hlo::Module& module);
 
 // The plan that captures what `parameters` hold and `root` gives in its execution number
 // `iteration` (from 0, over all calls of its computation); the run ends there.

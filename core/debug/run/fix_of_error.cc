@@ -9,9 +9,9 @@ namespace {
 std::string_view FixOf(hlo::FallbackReason reason) {
   switch (reason) {
     case hlo::FallbackReason::kCustomCall:
-      return "choose the platform jaxlib, which has the custom calls of JAX, or interpreter or "
-             "cpu, "
-             "which compute many of them";
+      // Whatever refused it.
+      return "choose a platform that has it: jaxlib has the custom calls of JAX, interpreter and "
+             "cpu compute many of them";
     case hlo::FallbackReason::kNoDriver:
       return "`hloscope doctor` says what is missing; gpu-sim needs no GPU";
     default:

@@ -81,8 +81,7 @@ bool AppendTextProtoString(std::string_view token, std::string& out) {
 }
 
 TextProtoScanner::TextProtoScanner(std::string_view text) : text_(text) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (text.starts_with(kByteOrderMark)) at_ = line_begin_ = kByteOrderMark.size();
+  if (text.starts_with(hlo::kByteOrderMark)) at_ = line_begin_ = hlo::kByteOrderMark.size();
   const size_t mark = DebugMarkLength(text_.substr(at_));
   for (const size_t end = at_ + mark; at_ < end; ++at_) {
     if (text_[at_] != '\n') continue;

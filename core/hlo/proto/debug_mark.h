@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "core/hlo/text/log_prefix.h"
+
 namespace hloscope {
 
 // Length of what stands before the first field of a text proto: a byte order mark, such a mark
@@ -12,8 +14,7 @@ namespace hloscope {
 // if there is none.
 inline size_t DebugMarkLength(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n\f\v", kMark = "goo.gle/debug";
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  const size_t after = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const size_t after = text.starts_with(hlo::kByteOrderMark) ? hlo::kByteOrderMark.size() : 0;
   const size_t begin = std::min(text.find_first_not_of(kSpace, after), text.size());
   if (!text.substr(begin).starts_with(kMark)) return after;
   const size_t end = text.find_first_of(kSpace, begin);

@@ -129,8 +129,10 @@ class LoneDivergence {
   Cause CauseOf(const LoneKernel& kernel, const Candidate& optimized) const {
     const hlo::InstructionId id = hlo::FindInstruction(*optimized.module, kernel.place.instruction);
     if (!id.valid()) return Cause::kCodeGeneration;
-    return OpenOrder(optimized, {&id, 1}, request_, stop_)
-        .value_or(ComputedBy(*optimized.module, id));
+    // Both modules have the same results.
+    const auto open = OpenOrder(optimized, {&id, 1}, request_, stop_, ResultLeaves(plain_));
+    return open ? open->cause
+                : ComputedBy(*optimized.module, id, request_.test.name, plain_.executed);
   }
 
   const std::shared_ptr<const Module>& module_;

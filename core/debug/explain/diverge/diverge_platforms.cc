@@ -371,8 +371,8 @@ class PlatformDivergence {
     std::vector<InstructionId> all;
     for (uint32_t i = 0; i < check.alone->instructions().size(); ++i) all.emplace_back(i);
     const Candidate alone = {check.alone, check.arguments};
-    if (const auto open = OpenOrder(alone, all, request_, stop_, check.value)) return *open;
-    return ComputedBy(module, id);
+    if (const auto open = OpenOrder(alone, all, request_, stop_, check.value)) return open->cause;
+    return ComputedBy(module, id, request_.test.name, plain_.executed);
   }
 
   const std::shared_ptr<const Module>& module_;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/debug/explain/diverge/initial_values.h"
@@ -31,6 +32,7 @@ using hlo::Opcode;
 using hlo::Shape;
 using ModulePtr = std::shared_ptr<const Module>;
 using Point = std::vector<Literal>;  // a scalar for each operand
+using Row = std::vector<std::byte>;  // an element of each array
 
 Literal ScalarOf(double value, const Shape& shape) {
   const Literal wide =
@@ -62,19 +64,12 @@ class Asker {
     return std::nullopt;
   }
 
-  // Whether the sort leaves `actual` as it is; true as well where it does not give them, or is
-  // given something else than parameters.
-  bool IsSorted(InstructionId id, std::span<const Literal> actual) const {
-    const auto operands = module_.operands(id);
-    if (module_.entry().root != id || actual.size() != operands.size()) return true;
-    std::vector<Literal> arguments = candidate_.arguments;
-    for (size_t k = 0; k < operands.size(); ++k) {
-      if (module_[operands[k]].opcode != Opcode::kParameter) return true;
-      const int64_t number = module_.GetInt(module_[operands[k]], AttributeKey::kParameterNumber);
-      arguments[static_cast<size_t>(number)] = actual[k];
-    }
-    const std::vector<Literal> again = Run(candidate_.module, std::move(arguments));
-    return again.size() == actual.size() && SameValues(again, {actual.begin(), actual.end()});
+  // What is known of the cause from what the platform made of the entry; empty: it is not that.
+  std::optional<OpenCause> Hold(InstructionId id, Cause cause,
+                                std::span<const Literal> actual) const {
+    if (cause != Cause::kTies) return OpenCause{cause, true};
+    const std::optional<bool> holds = DiffersByTies(id, actual);
+    return holds == false ? std::nullopt : std::optional(OpenCause{cause, holds == true});
   }
 
  private:
@@ -82,13 +77,7 @@ class Asker {
   std::vector<Literal> Run(const ModulePtr& module, std::vector<Literal> arguments) const {
     RunSpec own = request_;
     own.inputs.arguments = std::move(arguments);
-    const RunReport report = RunModule(module, own, stop_);
-    std::vector<Literal> results;
-    for (const RunOutput& output : report.outputs) {
-      if (output.missing || report.error) return {};
-      results.push_back(output.value);
-    }
-    return results;
+    return ResultLeaves(RunModule(module, own, stop_));
   }
 
   bool SameValues(const std::vector<Literal>& a, const std::vector<Literal>& b) const {
@@ -150,9 +139,14 @@ class Asker {
 
   // What an instruction of the entry takes.
   std::vector<Literal> OperandsOf(InstructionId id) const {
+    return ValuesOf(id, module_.operands(id));
+  }
+
+  // The leaves of instructions of the entry, of which `id` is one.
+  std::vector<Literal> ValuesOf(InstructionId id, std::span<const InstructionId> which) const {
     if (module_[id].computation != module_.entry_id()) return {};
     Edit edit(candidate_);
-    edit.SetResults(module_.operands(id));
+    edit.SetResults(which);
     const auto alone = edit.Finish();
     return alone ? Run(alone->module, alone->arguments) : std::vector<Literal>();
   }
@@ -163,23 +157,14 @@ class Asker {
     const std::vector<Literal> operands = OperandsOf(id);
     if (callees.size() != 1 || operands.empty()) return false;
     const ModulePtr comparator = WithEntry(module_, callees[0]);
-    std::vector<Point> points;
-    for (const size_t at : SampledElements(operands[0])) {
-      Point& point = points.emplace_back();
-      for (const Literal& operand : operands) point.push_back(ElementOf(operand, at));
-    }
-    const size_t n = points.size();
+    const std::vector<size_t> sampled = SampledElements(operands[0]);
+    const size_t n = sampled.size();
     std::vector<char> less(n * n);
     for (size_t i = 0; i < n; ++i) {
       for (size_t j = 0; j < n; ++j) {
-        std::vector<Literal> both;
-        for (size_t k = 0; k < operands.size(); ++k) {
-          both.push_back(points[i][k]);
-          both.push_back(points[j][k]);
-        }
-        const auto answer = Run(comparator, std::move(both));
-        if (answer.size() != 1 || answer[0].bytes().empty()) return false;
-        less[i * n + j] = answer[0].bytes()[0] != std::byte{0};
+        const auto is_less = IsLess(comparator, operands, sampled[i], sampled[j]);
+        if (!is_less) return false;
+        less[i * n + j] = *is_less;
       }
     }
     const auto equal = [&](size_t i, size_t j) { return !less[i * n + j] && !less[j * n + i]; };
@@ -200,6 +185,119 @@ class Asker {
     if (module_.GetBool(module_[id], AttributeKey::kIsStable)) return false;
     const auto other = WithElementsReversed(candidate_.module, id);
     return other.has_value() && Moves(*other);
+  }
+
+  // Which array of the sort each leaf of the entry is; empty where one is something else.
+  std::vector<size_t> ArraysOfSort(InstructionId sort) const {
+    std::vector<size_t> arrays;
+    const auto add = [&](InstructionId id) {
+      if (id == sort) {
+        for (size_t k = 0; k < module_.operands(sort).size(); ++k) arrays.push_back(k);
+        return true;
+      }
+      const bool is_one =
+          module_[id].opcode == Opcode::kGetTupleElement && module_.operands(id)[0] == sort;
+      if (is_one)
+        arrays.push_back(static_cast<size_t>(module_.GetInt(module_[id], AttributeKey::kIndex)));
+      return is_one;
+    };
+    const InstructionId root = module_.entry().root;
+    const bool is_tuple = module_[root].opcode == Opcode::kTuple;
+    const bool is_all = is_tuple ? std::ranges::all_of(module_.operands(root), add) : add(root);
+    return is_all ? arrays : std::vector<size_t>();
+  }
+
+  // Whether `actual` has other rows than the reference, and these only among elements that the
+  // comparator takes for equal; empty where that cannot be told.
+  std::optional<bool> DiffersByTies(InstructionId sort, std::span<const Literal> actual) const {
+    const std::vector<size_t> arrays = ArraysOfSort(sort);
+    const auto callees = module_.CalledComputations(module_[sort]);
+    if (arrays.empty() || arrays.size() != actual.size() || callees.size() != 1) return {};
+    const std::vector<Literal> expected = ValuesOf(sort, {&sort, 1});
+    if (expected.size() != module_.operands(sort).size()) return {};
+    for (size_t k = 0; k < arrays.size(); ++k) {
+      const Literal& other = expected[arrays[k]];
+      if (actual[k].bytes().size() != other.bytes().size() ||
+          actual[k].shape().element_type() != other.shape().element_type())
+        return {};
+    }
+    const auto element = [](const Literal& array, size_t at) {
+      const auto width = static_cast<size_t>(hlo::StorageBytes(array.shape().element_type()));
+      return array.bytes().subspan(at * width, width);
+    };
+    const auto is_same_row = [&](size_t at) {
+      for (size_t k = 0; k < arrays.size(); ++k) {
+        if (!std::ranges::equal(element(actual[k], at), element(expected[arrays[k]], at)))
+          return false;
+      }
+      return true;
+    };
+    const Shape& shape = expected[0].shape();
+    if (shape.has_dynamic_dimension()) return {};
+    const auto dimensions = module_.GetInts(module_[sort], AttributeKey::kDimensions);
+    if (dimensions.size() != 1) return {};
+    const auto along = static_cast<size_t>(dimensions[0]);
+    const auto elements = static_cast<size_t>(shape.ElementCount().value_or(0));
+    const auto length = static_cast<size_t>(shape.dimension(along));
+    size_t stride = 1;
+    for (size_t d = along + 1; d < shape.rank(); ++d)
+      stride *= static_cast<size_t>(shape.dimension(d));
+    const ModulePtr comparator = WithEntry(module_, callees[0]);
+    bool any = false;
+    size_t asked = 0;
+    for (size_t line = 0; line * length < elements; ++line) {
+      const size_t first = line / stride * stride * length + line % stride;
+      std::vector<Row> is, meant;  // the rows that differ, of elements that are equal
+      std::optional<size_t> before;
+      const auto is_same_set = [&] {
+        std::ranges::sort(is);
+        std::ranges::sort(meant);
+        return std::exchange(is, {}) == std::exchange(meant, {});
+      };
+      for (size_t k = 0; k < length; ++k) {
+        const size_t at = first + k * stride;
+        if (is_same_row(at)) continue;
+        any = true;
+        if (before) {
+          constexpr size_t kMostAsked = 4096;
+          if (++asked > kMostAsked || stop_.stop_requested()) return {};
+          const std::optional<bool> is_less = IsLess(comparator, expected, *before, at);
+          if (!is_less) return {};
+          if (*is_less && !is_same_set()) return IfExact(sort);
+        }
+        before = at;
+        Row& a = is.emplace_back();
+        Row& e = meant.emplace_back();
+        for (size_t i = 0; i < arrays.size(); ++i) {
+          const auto is_bytes = element(actual[i], at),
+                     meant_bytes = element(expected[arrays[i]], at);
+          a.insert(a.end(), is_bytes.begin(), is_bytes.end());
+          e.insert(e.end(), meant_bytes.begin(), meant_bytes.end());
+        }
+      }
+      if (!is_same_set()) return IfExact(sort);
+    }
+    return any;
+  }
+
+  // That rows differ otherwise, where no rounding before the sort may have made them.
+  std::optional<bool> IfExact(InstructionId sort) const {
+    static constexpr hlo::OpcodeSet kExact = {Opcode::kParameter, Opcode::kConstant, Opcode::kIota};
+    const bool is_exact = std::ranges::all_of(
+        module_.operands(sort), [&](InstructionId id) { return kExact.Has(module_[id].opcode); });
+    return is_exact ? std::optional(false) : std::nullopt;
+  }
+
+  std::optional<bool> IsLess(const ModulePtr& comparator, const std::vector<Literal>& arrays,
+                             size_t one, size_t other) const {
+    std::vector<Literal> both;
+    for (const Literal& array : arrays) {
+      both.push_back(ElementOf(array, one));
+      both.push_back(ElementOf(array, other));
+    }
+    const auto answer = Run(comparator, std::move(both));
+    if (answer.size() != 1 || answer[0].bytes().empty()) return std::nullopt;
+    return answer[0].bytes()[0] != std::byte{0};
   }
 
   // The sort gets its elements from the last to the first.
@@ -254,32 +352,49 @@ class Asker {
   const std::stop_token& stop_;
 };
 
+// One that is shown, else the first.
+std::optional<OpenCause> FirstShown(const Asker& asker, std::span<const InstructionId> instructions,
+                                    std::span<const Literal> actual) {
+  std::optional<OpenCause> first;
+  for (const InstructionId id : instructions) {
+    const auto cause = asker.Ask(id);
+    const auto held = cause ? asker.Hold(id, *cause, actual) : std::nullopt;
+    if (held && held->is_shown) return held;
+    if (!first) first = held;
+  }
+  return first;
+}
+
 }  // namespace
 
-std::optional<Cause> OpenOrder(const Candidate& candidate,
-                               std::span<const InstructionId> instructions, const RunSpec& request,
-                               const std::stop_token& stop, std::span<const Literal> actual) {
+std::optional<OpenCause> OpenOrder(const Candidate& candidate,
+                                   std::span<const InstructionId> instructions,
+                                   const RunSpec& request, const std::stop_token& stop,
+                                   std::span<const Literal> actual) {
   static constexpr hlo::OpcodeSet kOrdered = {Opcode::kScatter, Opcode::kSort};
   RunSpec on_reference = request;
   on_reference.reference.name = replay::ReferencePlatform().name;
-  const Asker asker(candidate, on_reference, stop);
+  std::vector<InstructionId> ordered;
   for (const InstructionId id : instructions) {
-    if (!kOrdered.Has((*candidate.module)[id].opcode)) continue;
-    const auto cause = asker.Ask(id);
-    if (cause && (cause != Cause::kTies || actual.empty() || asker.IsSorted(id, actual)))
-      return cause;
+    if (kOrdered.Has((*candidate.module)[id].opcode)) ordered.push_back(id);
   }
-  return std::nullopt;
+  return FirstShown(Asker(candidate, on_reference, stop), ordered, actual);
 }
 
-std::optional<Cause> OpenMeaning(const Candidate& candidate,
-                                 std::span<const InstructionId> instructions,
-                                 const RunSpec& request, const std::stop_token& stop) {
-  const Asker asker(candidate, request, stop);
-  for (const InstructionId id : instructions) {
-    if (const auto cause = asker.Ask(id)) return cause;
+std::optional<OpenCause> OpenMeaning(const Candidate& candidate,
+                                     std::span<const InstructionId> instructions,
+                                     const RunSpec& request, const std::stop_token& stop,
+                                     std::span<const Literal> actual) {
+  return FirstShown(Asker(candidate, request, stop), instructions, actual);
+}
+
+std::vector<Literal> ResultLeaves(const RunReport& report) {
+  std::vector<Literal> results;
+  for (const RunOutput& output : report.outputs) {
+    if (output.missing || report.error) return {};
+    results.push_back(output.value);
   }
-  return std::nullopt;
+  return results;
 }
 
 }  // namespace hloscope::debug

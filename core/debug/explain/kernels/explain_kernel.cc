@@ -239,10 +239,10 @@ class Explainer {
     // Others are right within the bounds, as this one is.
     if (question_.demand == KernelDemand::kRoundings) return;
     // How often initial values are taken has been tried.
-    if (const auto open = OpenMeaningOfKernel(); open && *open != Cause::kInitialValue) {
-      out_.cause = *open;
-      out_.confirmed = true;
-      return;
+    if (const auto open = OpenMeaningOfKernel(); open && open->cause != Cause::kInitialValue) {
+      out_.cause = open->cause;
+      out_.confirmed = open->is_shown;
+      if (open->is_shown) return;
     }
     if (!finding.reference_agrees || !question_.other_compilations) return;
     for (DivergeTry& attempt : question_.other_compilations()) {
@@ -255,10 +255,10 @@ class Explainer {
     }
   }
 
-  std::optional<Cause> OpenMeaningOfKernel() const {
+  std::optional<OpenCause> OpenMeaningOfKernel() const {
     std::vector<hlo::InstructionId> all;
     for (uint32_t i = 0; i < question_.alone->instructions().size(); ++i) all.emplace_back(i);
-    return OpenMeaning({question_.alone, question_.arguments}, all, request_, stop_);
+    return OpenMeaning({question_.alone, question_.arguments}, all, request_, stop_, actual_);
   }
 
   // The second implementation gave something else, and is not merely without the instruction.

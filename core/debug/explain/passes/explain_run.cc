@@ -201,7 +201,8 @@ class Explainer {
         {contracted || may_contract, Cause::kFma, contracted},
         {IsApproximation(moves), Cause::kApproximation, reference_is_nearer_},
         {reordered, Cause::kReductionOrder, true},
-        {open_.has_value(), open_.value_or(Cause::kUnexplained), true},
+        {open_.has_value(), open_.value_or(OpenCause()).cause,
+         open_.value_or(OpenCause()).is_shown},
         {moves, Cause::kIllConditioned, true},
         {is_library_, Cause::kLibrary, repeats},
         // Every stage means the right thing.
@@ -387,12 +388,31 @@ class Explainer {
         compiled->GetInt(instruction, hlo::AttributeKey::kFusionKind, -1) == kCustom;
     multiplies_and_adds_ = MultipliesAndAdds(*compiled, id);
     open_ = OpenOrder({compiled, LeafArguments(tries_.request().inputs.arguments)}, {&id, 1},
-                      tries_.request(), stop_);
-    // Our own compiler writes code for most of what XLA leaves to libraries.
-    const bool may_be_ours =
-        replay::IsOwnCompiler(verdict_.platform) && instruction.opcode != hlo::Opcode::kFft;
-    is_library_ = is_custom || instruction.opcode == hlo::Opcode::kCustomCall ||
-                  (!may_be_ours && ComputedBy(*compiled, id) == Cause::kLibrary);
+                      tries_.request(), stop_, ActualLeaves());
+    is_library_ =
+        is_custom || instruction.opcode == hlo::Opcode::kCustomCall || IsOfLibrary(*compiled, id);
+  }
+
+  // Our own compiler writes code for most of what XLA leaves to libraries; who computes a Fourier
+  // transform of its, a run tells.
+  bool IsOfLibrary(const Module& compiled, hlo::InstructionId id) const {
+    const std::string& platform = verdict_.platform;
+    std::optional<replay::RunExecuted> executed;
+    if (replay::IsOwnCompiler(platform)) {
+      if (compiled[id].opcode != hlo::Opcode::kFft) return false;
+      executed = RunModule(tries_.module(), tries_.request(), stop_).executed;
+    }
+    return ComputedBy(compiled, id, platform, executed) == Cause::kLibrary;
+  }
+
+  // Of the first run that differed; empty where one is missing.
+  std::vector<hlo::Literal> ActualLeaves() const {
+    std::vector<hlo::Literal> leaves;
+    for (const auto& leaf : tries_.actual()) {
+      if (!leaf) return {};
+      leaves.push_back(*leaf);
+    }
+    return leaves;
   }
 
   // A product is added up inside of it, which code generation may round once.
@@ -418,7 +438,7 @@ class Explainer {
   bool multiplies_and_adds_ = false, is_approximation_ = false;
   bool reference_is_nearer_ = false;  // to the value in double precision
   bool is_library_ = false;           // what differs in the code is a library's
-  std::optional<Cause> open_;         // an order of the kernel that HLO leaves open
+  std::optional<OpenCause> open_;     // an order of the kernel that HLO leaves open
 };
 
 }  // namespace

@@ -114,7 +114,7 @@ bool IsSlight(const Failure& failure) {
                              [](const std::string& one) { return one.ends_with(" slight"); });
 }
 
-enum class Explains : uint8_t { kNever, kSlight, kAlways };
+enum class Explains : uint8_t { kNever, kSlight, kConfirmed, kAlways };
 
 Explains ExplanationBy(Cause cause) {
   switch (cause) {
@@ -131,8 +131,9 @@ Explains ExplanationBy(Cause cause) {
 std::string ExplanationOf(const DivergeVerdict& verdict, const Failure& failure) {
   if (failure.kind != FailureKind::kDiffers || !verdict.cause || !verdict.passes.empty()) return "";
   const Explains explains = ExplanationBy(*verdict.cause);
-  const bool is_explained =
-      explains == Explains::kAlways || (explains == Explains::kSlight && IsSlight(failure));
+  const bool is_explained = explains == Explains::kAlways ||
+                            (explains == Explains::kSlight && IsSlight(failure)) ||
+                            (explains == Explains::kConfirmed && verdict.confirmed == true);
   return is_explained ? std::string(KeyOf(*verdict.cause)) : "";
 }
 
@@ -218,9 +219,14 @@ Examined Examine(const SmallFailure& small, const RunSpec& request, const std::s
   }
   examined.explanation = ExplanationOf(verdict, small.failure);
   if (examined.explanation.empty() && differs) {
-    DivergeVerdict open;
-    open.cause = OpenMeaning(small.smallest, small.suspect.instructions, request, stop);
-    examined.explanation = ExplanationOf(open, small.failure);
+    const RunReport again = RunModule(small.smallest.module, On(small.smallest, request), stop);
+    if (const auto open = OpenMeaning(small.smallest, small.suspect.instructions, request, stop,
+                                      ResultLeaves(again))) {
+      DivergeVerdict by_meaning;
+      by_meaning.cause = open->cause;
+      by_meaning.confirmed = open->is_shown;
+      examined.explanation = ExplanationOf(by_meaning, small.failure);
+    }
   }
   if (examined.explanation.empty()) {
     examined.explanation = NumericalExplanation(small, sides, request, stop);

@@ -1,8 +1,9 @@
-#include "app/reports/tensorflow_report.h"
+// One TensorFlow graph, without the others of its dump.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <ranges>
@@ -11,53 +12,13 @@
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
+#include "core/dump/listing/sniff.h"
 #include "core/dump/tensorflow_borders.h"
 
 namespace hloscope::app {
 namespace {
 
-constexpr size_t kShownNodes = 12;  // names of a list
-
-// "6 nodes on /job:…/device:CPU:0, module cluster_0__…, 256 B in, 64 B out".
-std::string ClusterText(const dump::DumpModel& model, const dump::TensorFlowCluster& cluster) {
-  std::string out = FormatText("  TensorFlow cluster {}: ", cluster.name);
-  out += cluster.nodes < 0 ? "nodes unknown (no graph here holds it)"
-                           : Counted(static_cast<size_t>(cluster.nodes), "node");
-  for (const std::string& device : cluster.devices) out += FormatText(" on {}", device);
-  if (!cluster.modules.empty()) {
-    const size_t module = static_cast<size_t>(cluster.modules.front());
-    out += FormatText(", module {}", ShownName(model.modules()[module].name));
-    if (cluster.modules.size() > 1) out += FormatText(" and {} more", cluster.modules.size() - 1);
-  }
-  if (cluster.bytes_in >= 0) out += FormatText(", {} in", BytesText(cluster.bytes_in));
-  if (cluster.bytes_out >= 0) out += FormatText(", {} out", BytesText(cluster.bytes_out));
-  return out + "\n";
-}
-
-std::string OutsideText(const std::vector<dump::TensorFlowNode>& nodes) {
-  struct Group {
-    std::vector<std::string_view> names;
-    std::string_view evidence, fix;
-  };
-  std::map<std::string_view, Group> reasons;
-  for (const dump::TensorFlowNode& node : nodes) {
-    Group& group =
-        reasons[node.reason.empty() ? "the graphs give no reason" : std::string_view(node.reason)];
-    if (group.evidence.empty()) group.evidence = node.evidence;
-    group.fix = node.fix;
-    group.names.push_back(node.name);
-  }
-  std::string out;
-  for (const auto& [reason, group] : reasons) {
-    out += FormatText("    {} ({}):", reason, group.names.size());
-    for (size_t k = 0; k < group.names.size() && k < kShownNodes; ++k)
-      out += FormatText(" {}", group.names[k]);
-    out += group.names.size() > kShownNodes ? " …\n" : "\n";
-    if (!group.evidence.empty()) out += FormatText("      {}\n", group.evidence);
-    if (!group.fix.empty()) out += FormatText("      fix: {}\n", group.fix);
-  }
-  return out;
-}
+constexpr size_t kShownOperations = 12;
 
 // Of the main graph, or of its library's functions.
 struct NodeCounts {
@@ -84,9 +45,9 @@ std::string OperationsText(const std::map<std::string, int64_t>& operations) {
   std::vector<std::pair<std::string, int64_t>> sorted(operations.begin(), operations.end());
   std::ranges::stable_sort(sorted, std::greater(), &std::pair<std::string, int64_t>::second);
   std::string out = "  operations:";
-  for (const auto& [op, count] : sorted | std::views::take(kShownNodes))
+  for (const auto& [op, count] : sorted | std::views::take(kShownOperations))
     out += FormatText(" {} {}", count, op);
-  if (sorted.size() > kShownNodes) out += FormatText(" and {} more", sorted.size() - kShownNodes);
+  if (sorted.size() > kShownOperations) out += FormatText(" and {} more", sorted.size() - kShownOperations);
   return out + "\n";
 }
 
@@ -111,32 +72,7 @@ std::string DevicesText(const std::vector<std::string>& devices) {
 
 }  // namespace
 
-std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowSummary& tf) {
-  std::string out;
-  if (!tf.verdict.sentence.empty()) out += FormatText("  TensorFlow: {}\n", tf.verdict.sentence);
-  if (!tf.verdict.fix.empty()) out += FormatText("    fix: {}\n", tf.verdict.fix);
-  for (const dump::TensorFlowCluster& cluster : tf.clusters) out += ClusterText(model, cluster);
-  std::vector<dump::TensorFlowNode> nodes;
-  std::ranges::copy_if(tf.unclustered, std::back_inserter(nodes),
-                       [](const dump::TensorFlowNode& node) { return !node.eager; });
-  if (!nodes.empty()) {
-    out += FormatText("  {} in no cluster:\n", Counted(nodes.size(), "TensorFlow node"));
-    out += OutsideText(nodes);
-  }
-  if (const size_t eager = tf.unclustered.size() - nodes.size(); eager > 0)
-    out += FormatText("  {} of operations that eager mode runs one by one (--json lists them)\n",
-                      Counted(eager, "more node"));
-  if (!tf.in_functions.empty()) {
-    out += FormatText(
-        "  {} that keep their function out of clusters (jit_compile=True may compile it):\n",
-        Counted(tf.in_functions.size(), "node"));
-    out += OutsideText(tf.in_functions);
-  }
-  if (!tf.borders.empty()) out += FormatText("  {}\n", dump::BordersText(tf.borders, BytesText));
-  return out + DevicesText(tf.devices);
-}
-
-std::string LoneGraphText(const LoneTensorFlowGraph& lone) {
+std::string GraphText(const LoneGraph& lone) {
   const NodeCounts counts = CountNodes(lone.graph);
   std::string out =
       FormatText("{}: {} ({})\n", lone.path, dump::Describe(lone.kind), BytesText(lone.bytes));
@@ -172,7 +108,7 @@ std::string LoneGraphText(const LoneTensorFlowGraph& lone) {
   return out + "  hloscope show lists its nodes, show --format svg draws it\n";
 }
 
-std::string LoneGraphJson(const LoneTensorFlowGraph& lone) {
+std::string GraphJson(const LoneGraph& lone) {
   const NodeCounts counts = CountNodes(lone.graph);
   std::string out;
   JsonWriter json(out);
