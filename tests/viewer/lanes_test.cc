@@ -30,7 +30,12 @@ class LanesTest : public ReadingTest {
     EXPECT_TRUE(WriteFileAtomically(path, kMarked));
     return path;
   }
-  const ProfileModel& Model() { return **ProfileOf(session()); }
+  // It is read where it is asked for first.
+  const Pending<ProfileModel>& Read() {
+    ProfileOf(session());
+    Settle();
+    return *ProfileOf(session());
+  }
 };
 
 TEST_F(LanesTest, TheTimelineIsAStripUntilThereIsATrace) {
@@ -74,7 +79,9 @@ TEST_F(LanesTest, TheRooflineHasTheEstimatesWhereThereIsNoTrace) {
 
 TEST_F(LanesTest, ALaneWithoutAnEventInSightIsOneRow) {
   Start({Trace()});
-  const profiler::EventStore& store = Model().store();
+  const Pending<ProfileModel>& model = Read();
+  ASSERT_TRUE(model.ready()) << Messages();
+  const profiler::EventStore& store = model->store();
   TimelineRows rows;
   rows.Show({{0, &store}});
   const float whole = rows.height();
@@ -91,8 +98,11 @@ TEST_F(LanesTest, ALaneWithoutAnEventInSightIsOneRow) {
 
 TEST_F(LanesTest, StepsAreThoseThatTheProgramMarked) {
   Start({Trace()});
-  const Pending<TimelineFacts>& facts = TimelineFactsOf(session(), ProfileOf(session())->value);
+  const std::shared_ptr<const ProfileModel> model = Read().value;
+  ASSERT_NE(model, nullptr) << Messages();
+  TimelineFactsOf(session(), model);
   Settle();
+  const Pending<TimelineFacts>& facts = TimelineFactsOf(session(), model);
   ASSERT_TRUE(facts.ready());
   EXPECT_EQ(facts->step_word, "step");
   std::vector<std::string> names;

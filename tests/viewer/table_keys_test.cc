@@ -31,13 +31,15 @@ class TableKeysTest : public ReadingTest {
     Settle();
     ASSERT_EQ(app().dock().focused_view(), view);
   }
-  // Names in the order of the table, as `column` of its CSV.
+  // Names in the order of the table: the first cells of its CSV, which are quoted.
   std::vector<std::string> Order(std::string_view view) {
     const auto csv = app().dock().Find(view)->view->Export(ExportFormat::kCsv, session());
     std::vector<std::string> names;
     EXPECT_TRUE(csv);
-    for (size_t at = csv->find('\n') + 1; at < csv->size(); at = csv->find('\n', at) + 1)
+    for (size_t at = csv->find('\n') + 1; at < csv->size(); at = csv->find('\n', at) + 1) {
       names.push_back(csv->substr(at, csv->find(',', at) - at));
+      std::erase(names.back(), '"');
+    }
     return names;
   }
 };
@@ -98,6 +100,8 @@ TEST_F(TableKeysTest, RunReachesItsPanelBehindAnotherTab) {
 TEST_F(TableKeysTest, CsvIsOfThePanelUnderThePointerWhereTheOtherHasNone) {
   Start({Sample("conv_net")});
   Press("Ctrl+5");
+  Press("Escape");
+  ASSERT_EQ(SelectedName(), "nothing");
   Focus("selection");
   PointAt("timeline");
   Press("Ctrl+E");

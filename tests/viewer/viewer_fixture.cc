@@ -156,7 +156,12 @@ void ViewerTest::Drive(const std::function<void(ImGuiTestContext*)>& body) {
   std::string name = "drive" + std::to_string(drives_++);
   ImGuiTest* test =
       ImGuiTestEngine_RegisterTest(engine_, "viewer", name.c_str(), __FILE__, __LINE__);
-  test->TestFunc = [&](ImGuiTestContext* context) { body(context); };
+  // The engine begins as with a mouse, which hides what the keys have led to.
+  const bool is_shown = ImGui::GetCurrentContext()->NavCursorVisible;
+  test->TestFunc = [&](ImGuiTestContext* context) {
+    ImGui::SetNavCursorVisible(is_shown);
+    body(context);
+  };
   ImGuiTestEngine_QueueTest(engine_, test, ImGuiTestRunFlags_RunFromCommandLine);
   while (!ImGuiTestEngine_IsTestQueueEmpty(engine_)) {
     application_->DrawFrame();

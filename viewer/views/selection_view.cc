@@ -63,8 +63,7 @@ class SelectionView : public View {
   }
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {
-    if (format != ExportFormat::kCsv || !context.document.dump().ready())
-      return View::Export(format, context);
+    if (format != ExportFormat::kCsv || IsEmpty(context)) return View::Export(format, context);
     const Counterparts& found = context.navigation.counterparts();
     std::string out = "what,where,name\n";
     for (const SummaryLine& line : SummarizeSelection(context))
