@@ -210,7 +210,7 @@ TEST_F(LabMannersTest, AnErrorOfARunIsAnErrorWithAFix) {
   session().requests.Show("verdict");
   Settle();
   ExpectSeen("verdict", "the run failed: No FFI handler registered");
-  ExpectSeen("verdict", "fix: choose the platform jaxlib");
+  ExpectSeen("verdict", "fix: choose a platform that has it: jaxlib");
   EXPECT_FALSE(FindSeen(Seen("verdict"), "cannot load").has_value());
 }
 
