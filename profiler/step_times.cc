@@ -4,21 +4,13 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <variant>
 
 namespace hloscope::profiler {
 namespace {
 
 constexpr std::string_view kStepNumber = "step_num", kGroupId = "group_id";
 constexpr std::string_view kNoName = "step";
-
-std::optional<int64_t> ArgumentOf(const EventStore& store, EventId e, std::string_view name) {
-  for (const Argument& argument : store.Arguments(e)) {
-    if (argument.name != name) continue;
-    const std::optional<double> number = NumberOf(argument);
-    if (number && *number >= 0 && *number < 9e15) return static_cast<int64_t>(*number);
-  }
-  return std::nullopt;
-}
 
 // "train 12" is step 12 of "train"; "12" that of nothing named.
 std::optional<int64_t> TakeNumberAtEnd(std::string_view& name) {
@@ -30,6 +22,20 @@ std::optional<int64_t> TakeNumberAtEnd(std::string_view& name) {
   name.remove_suffix(digits.size());
   while (name.ends_with(' ') || name.ends_with(':')) name.remove_suffix(1);
   return number;
+}
+
+std::optional<int64_t> ArgumentOf(const EventStore& store, EventId e, std::string_view name) {
+  for (const Argument& argument : store.Arguments(e)) {
+    if (argument.name != name) continue;
+    const std::optional<double> number = NumberOf(argument);
+    // Traces in JSON that XLA wrote have each argument as text.
+    if (const auto* text = std::get_if<std::string>(&argument.value)) {
+      std::string_view rest = *text;
+      if (const auto whole = TakeNumberAtEnd(rest); whole && rest.empty()) return whole;
+    }
+    if (number && *number >= 0 && *number < 9e15) return static_cast<int64_t>(*number);
+  }
+  return std::nullopt;
 }
 
 class Steps {

@@ -53,6 +53,9 @@ class Steps(FolderTest):
         marked = [event(1, 1, 'train', 0, 30, step_num=5, group_id=0), event(1, 1, 'train', 35, 25, step_num=6, group_id=1)]
         found, text = self.steps(host + work + lines + marked)
         self.assertEqual(found, [('train', 5, 0, 30000, 'step_num'), ('train', 6, 35000, 25000, 'step_num')])
+        # XLA's trace.json has every argument as text.
+        texts = [event(1, 1, 'train', 0, 30, step_num='5'), event(1, 1, 'train', 35, 25, step_num='6'), event(1, 1, 'train', 70, 5, step_num='last')]
+        self.assertEqual(self.steps(host + work + lines + texts)[0], found)
         self.assertIn('2 steps of train: median 30', text)
 
     def test_what_the_longest_has_more(self):

@@ -39,7 +39,10 @@ void DrawDifference(const Difference& difference) {
 }
 
 bool IsSelected(Frame& frame, const Experiment& experiment, const Finding& finding) {
-  return frame.context.navigation.InstructionIn(experiment.request().stage) == finding.instruction;
+  Navigation& navigation = frame.context.navigation;
+  const ExperimentRequest& request = experiment.request();
+  return navigation.module() == request.module_index &&
+         navigation.InstructionIn(request.stage) == finding.instruction;
 }
 void Select(Frame& frame, const Experiment& experiment, const Finding& finding) {
   const ExperimentRequest& request = experiment.request();

@@ -113,6 +113,7 @@ bool FindMarkedSteps(const EventStore& store, TimelineFacts& facts) {
   for (const profiler::StepTime& step : times.steps)
     facts.steps.push_back({step.start, fmt::format("{} {}", step.name, step.number)});
   facts.step_word = "step";
+  facts.are_marked = true;
   return true;
 }
 

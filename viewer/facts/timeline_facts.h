@@ -42,6 +42,7 @@ struct TimelineFacts {
   // Where the steps are from: "step" of the program's marks or the trace's own lane, "run" of a
   // module, "call" of a jitted function; empty: nothing did.
   std::string step_word;
+  bool are_marked = false;  // the steps are those that the program marked, by the host's clock
   int64_t collective = 0;  // picoseconds, both on the same device …
   int64_t hidden = 0;      // … and those that overlap compute or library calls
   bool has_overlap() const { return collective > 0 && (busy[0] > 0 || busy[1] > 0); }

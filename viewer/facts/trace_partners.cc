@@ -129,7 +129,8 @@ TracePartners FindTracePartners(const ProfileModel& first, const TimelineFacts& 
   out.only_second = Alone(b, a, out.of_second);
   const auto work_a = FirstWork(a, out.of_first), work_b = FirstWork(b, out.of_second);
   const bool has_steps = !first_facts.steps.empty() && !second_facts.steps.empty() &&
-                         first_facts.step_word == second_facts.step_word;
+                         first_facts.step_word == second_facts.step_word &&
+                         first_facts.are_marked == second_facts.are_marked;
   if (has_steps) {
     out.shift = first_facts.steps.front().begin - second_facts.steps.front().begin;
     out.aligned_by = "by their first " + first_facts.step_word;

@@ -211,8 +211,13 @@ Dock::Panel* Application::PanelFor(const CommandRow& row) {
   for (const std::string& id : {dock_.acting_view(), dock_.ViewAt(pointer.x, pointer.y)}) {
     if (IsOfView(row, id)) return dock_.Find(id);
   }
-  for (Dock::Panel& panel : dock_.panels()) {
-    if (IsOfView(row, panel.row->id) && !AreaOn(*panel.row, dock_.screen()).empty()) return &panel;
+  // One in sight first.
+  for (const bool is_in_front : {true, false}) {
+    for (Dock::Panel& panel : dock_.panels()) {
+      if (IsOfView(row, panel.row->id) && !AreaOn(*panel.row, dock_.screen()).empty() &&
+          (!is_in_front || panel.width > 0))
+        return &panel;
+    }
   }
   return dock_.Find(FirstViewOf(row));
 }

@@ -197,8 +197,9 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
 // A panel of the centre that has one sentence to show is as high as that; its room goes to the
 // panel below it, until it has more.
 void Dock::SizeStrip(const Frame& frame, Panel& panel) const {
+  if (AreaOn(*panel.row, screen_) != "centre") return;
   const std::optional<bool> is_strip = panel.view->IsStrip(frame.context);
-  if (!is_strip || AreaOn(*panel.row, screen_) != "centre") return;
+  if (!is_strip) return;
   const ImGuiWindow* window = ImGui::FindWindowByName(WindowName(*panel.row, screen_).c_str());
   ImGuiDockNode* node = window == nullptr ? nullptr : window->DockNode;
   if (node == nullptr || node->Windows.Size != 1 || node->ParentNode == nullptr ||
@@ -206,6 +207,7 @@ void Dock::SizeStrip(const Frame& frame, Panel& panel) const {
     return;
   constexpr float kLines = 2, kDefaultShare = 0.5F, kLeast = 1.5F;
   const ImGuiDockNode& parent = *node->ParentNode;
+  if (parent.Size.y <= 0) return;
   ImGuiDockNode& other = *parent.ChildNodes[parent.ChildNodes[0] == node ? 1 : 0];
   const float strip = ImGui::GetFrameHeight() + 2 * ImGui::GetStyle().WindowPadding.y +
                       kLines * ImGui::GetTextLineHeightWithSpacing();
@@ -218,10 +220,12 @@ void Dock::SizeStrip(const Frame& frame, Panel& panel) const {
   if (*is_strip) {
     if (!is_low) panel.share = node->SizeRef.y / parent.Size.y;
     resize(strip);
-  } else if (is_low) {
-    // As high as before; the layout of the last time may have it as a strip.
+  } else if (is_low && panel.was_strip != false) {
+    // As high as before; the layout of the last time may have it as a strip. Later the user may
+    // have it that low.
     resize((panel.share > 0 ? panel.share : kDefaultShare) * parent.Size.y);
   }
+  panel.was_strip = is_strip;
 }
 
 // An area at the right, or beside the graphs, whose views have nothing to show gives its room to

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@ class Dock {
     float x = 0, y = 0, width = 0, height = 0;
     bool was_hidden = false;  // in the last frame: its area had nothing to show
     float share = 0;          // of the height of its area, before it was a strip; 0: not known
+    std::optional<bool> was_strip = {};  // where it was last made to fit
   };
   std::vector<Panel>& panels() { return panels_; }
   Panel* Find(std::string_view view_id);

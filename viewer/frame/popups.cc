@@ -213,8 +213,9 @@ void Popups::StartSearch(Context& context) {
   searched_ = text_;
   searched_near_ = in_view;
   searched_generation_ = context.document.generation();
+  // Hits in the order of another module in view are not meant either.
+  shown_.clear();
   if (text_.empty()) {
-    shown_.clear();
     return hits_.clear();
   }
   constexpr size_t kMaxHits = 300;
@@ -258,11 +259,11 @@ void Popups::DrawSearch(Frame& frame) {
 
 void Popups::DrawHits(Frame& frame) {
   if (hits_.empty()) {
-    Sentence(frame, searching_           ? "indexing names …"
-                    : text_.empty()      ? "words in any order; prefix matches come first, of "
-                                           "equal ones those of the module in view"
-                    : searched_ == text_ ? "no matches"
-                                         : "searching …");
+    Sentence(frame, searching_        ? "indexing names …"
+                    : text_.empty()   ? "words in any order; prefix matches come first, of "
+                                        "equal ones those of the module in view"
+                    : shown_ == text_ ? "no matches"
+                                      : "searching …");
     return;
   }
   if (!ImGui::BeginTable("##hits", 2, ImGuiTableFlags_ScrollY)) return;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/pass_search.h"
 
 namespace hloscope::viewer {
@@ -146,9 +147,10 @@ bool SessionStore::IsThere(const std::string& path, std::string_view what,
                            std::string_view otherwise) {
   std::error_code error;
   if (std::filesystem::exists(path, error)) return true;
-  session_.messages.Post(
-      Severity::kWarning,
-      fmt::format("{} not opened: there is no {} any more; {}", what, path, otherwise));
+  const std::string why =
+      error ? path + ": " + error.message() : fmt::format("there is no {} any more", path);
+  session_.messages.Post(Severity::kWarning,
+                         fmt::format("{} not opened: {}; {}", what, why, otherwise));
   return false;
 }
 
@@ -162,8 +164,10 @@ void SessionStore::RestoreProfiles(const KeptSession& kept) {
     return !IsThere(path, "profile", "Ctrl+O opens another");
   });
   session_.AddProfiles(paths);
+  // Without the first it would be shown in its place.
   const std::string& second = kept.second_profile;
-  if (!second.empty() && IsThere(second, "second profile", "Ctrl+Shift+D chooses another"))
+  if (!second.empty() && !ProfilePaths(session_).empty() &&
+      IsThere(second, "second profile", "Ctrl+Shift+D chooses another"))
     session_.document.CompareWith(second);
 }
 
@@ -196,7 +200,7 @@ Status SessionStore::SaveSession() {
     module = session_.data.Module(now.module, now.stage).value.get();
   kept.selection = selecting_.empty() ? SelectionText(*dump, now, module) : selecting_;
   if (session_.second.is_open()) kept.second = FullPath(session_.second.path());
-  for (const std::string& path : session_.document.profile_paths())
+  for (const std::string& path : session_.document.opened_profiles())
     kept.profiles.push_back(FullPath(path));
   if (const std::string& path = session_.document.second_profile(); !path.empty())
     kept.second_profile = FullPath(path);
@@ -216,7 +220,7 @@ void SessionStore::Save() {
             .selection_version = session_.navigation.version(),
             .bookmarks = session_.bookmarks,
             .second = session_.second.path(),
-            .profiles = session_.document.profile_paths(),
+            .profiles = session_.document.opened_profiles(),
             .second_profile = session_.document.second_profile()};
   SayNotKept(status);
 }
@@ -233,7 +237,7 @@ bool SessionStore::unsaved() const {
   return state_.keeps() &&
          (session_.navigation.version() != saved_.selection_version ||
           session_.bookmarks != saved_.bookmarks || session_.second.path() != saved_.second ||
-          session_.document.profile_paths() != saved_.profiles ||
+          session_.document.opened_profiles() != saved_.profiles ||
           session_.document.second_profile() != saved_.second_profile ||
           !history_.Capture().IsKeptAs(saved_.views));
 }

@@ -57,8 +57,12 @@ class Document {
   void Adopt(DumpReading reading);
   /// A trace that is open already stays where it is.
   void AddProfiles(const std::vector<std::string>& paths);
-  /// The profile in view from now on, in place of those that were opened.
-  void ShowProfile(std::string path) { profile_paths_ = {std::move(path)}; }
+  /// The profile in view from now on, in place of those that were opened: one that a run here
+  /// recorded, which is not opened with the dump another time.
+  void ShowProfile(std::string path) {
+    recorded_ = path;
+    profile_paths_ = {std::move(path)};
+  }
 
   /// Forgets the profiles that were opened, and the one they are compared with.
   void CloseProfiles() {
@@ -68,6 +72,12 @@ class Document {
 
   const std::string& path() const { return path_; }  // of the dump, empty: nothing is open
   const std::vector<std::string>& profile_paths() const { return profile_paths_; }
+  /// Of those, without what was recorded here.
+  std::vector<std::string> opened_profiles() const {
+    std::vector<std::string> paths = profile_paths_;
+    std::erase(paths, recorded_);
+    return paths;
+  }
   const Pending<dump::DumpModel>& dump() const { return dump_; }
   const Pending<debug::DivergeVerdict>& verdict() const { return verdict_; }
   /// The dump that was named after the one that is open, once; empty: none.
@@ -104,6 +114,7 @@ class Document {
   const Limits limits_;
   std::string path_, second_path_, second_profile_;
   std::vector<std::string> profile_paths_;
+  std::string recorded_;  // the last that ShowProfile was given
   uint64_t generation_ = 0, life_ = 0;
   uint64_t reading_task_ = 0;  // that reads the dump again; 0: none did
   Pending<dump::DumpModel> dump_;

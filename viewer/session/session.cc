@@ -324,6 +324,12 @@ void Session::AddProfiles(const std::vector<std::string>& paths) {
 void Session::CloseProfiles() {
   document_.CloseProfiles();
   navigation_.ForgetEvents();
+  // Positions of events are those of another profile from now on; names are looked for again.
+  for (Bookmark& bookmark : bookmarks_) {
+    if (bookmark.is_named() && bookmark.selection.kind == SelectionKind::kEvent)
+      bookmark.selection = {};
+  }
+  sought_in_.reset();
   marks_.Of<TimelineMarks>().range = {};
 }
 

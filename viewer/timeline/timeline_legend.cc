@@ -126,6 +126,11 @@ void DrawTraceComparison(Frame& frame, const SecondTrace& second, std::string_vi
   line.Words(fmt::format("before: {}, after: {}, aligned {}", SafeText(before, 60),
                          SafeText(after, 60), second.partners->aligned_by),
              Color::kText);
+  if (ImGui::IsItemHovered()) {
+    ImGui::SetTooltip("%s", SafeLines(fmt::format("before: {}\nafter: {}\naligned {}", before,
+                                                  after, second.partners->aligned_by))
+                                .c_str());
+  }
   if (const std::string missing = second.partners->MissingText(swapped); !missing.empty()) {
     line.Words(missing, Color::kWarning);
     if (ImGui::IsItemHovered())

@@ -33,6 +33,7 @@ class TimelineView : public View {
   void Draw(Frame& frame) override {
     const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
+      Forget();
       Sentence(frame,
                "no trace is open: record one with jax.profiler.trace(FOLDER), then open FOLDER "
                "(Ctrl+O) or drop it here");
@@ -62,7 +63,8 @@ class TimelineView : public View {
   }
 
   std::optional<bool> IsStrip(const Context& context) const override {
-    return !context.document.dump().waiting() && ProfilePaths(context).empty();
+    if (context.document.dump().waiting()) return std::nullopt;
+    return ProfilePaths(context).empty();
   }
 
   bool Run(Command command, Frame& frame) override {
@@ -219,27 +221,40 @@ class TimelineView : public View {
     Arrange();
   }
 
-  // Not while the user drags: lanes would move under the pointer. What is under it stays there.
-  void FoldEmptyLanes() {
-    const TimeRange seen = scene_.camera.range();
-    if (ImGui::IsAnyMouseDown() || (seen == sight_ && !is_arranged_)) return;
-    sight_ = seen;
+  // What was of a trace that is closed.
+  void Forget() {
+    if (shown() == nullptr) return;
+    scene_ = {};
+    second_ = {};
+    painter_.Forget();
+  }
+
+  // Lanes without an event in sight become one row; true: rows moved.
+  bool Refold() {
+    sight_ = scene_.camera.range();
     is_arranged_ = false;
     std::map<uint8_t, TimeRange> sight;
     for (size_t t = 0; t < kTimelineTraces; ++t) {
       if (scene_.traces[t].model != nullptr)
         sight[static_cast<uint8_t>(t)] = InSight(scene_.traces[t]);
     }
+    if (!scene_.rows.SetSight(sight)) return false;
+    painter_.Forget();
+    return true;
+  }
+
+  // Not while the user drags: lanes would move under the pointer. What is under it stays there.
+  void FoldEmptyLanes() {
+    if (ImGui::IsAnyMouseDown() || (scene_.camera.range() == sight_ && !is_arranged_)) return;
     const float at =
         hovered_ ? (ImGui::GetIO().MousePos.y - scene_.top) / scene_.scale + scene_.scroll : 0;
     const TimelineStrip* under = hovered_ ? scene_.rows.At(at) : nullptr;
     const bool is_kept = under != nullptr && under->row.has_value();
     const TimelineStrip before = is_kept ? *under : TimelineStrip();
-    if (!scene_.rows.SetSight(sight)) return;
+    if (!Refold()) return;
     const TimelineStrip* after =
         is_kept ? scene_.rows.Of(before.trace, before.row.value_or(0)) : nullptr;
     if (after != nullptr) scene_.scroll = std::max(0.0F, scene_.scroll + after->y - before.y);
-    painter_.Forget();
   }
 
   // What comes first stands above. The camera stays where it shows the same traces.
@@ -375,6 +390,7 @@ class TimelineView : public View {
     const EventStore& store = shown()->store();
     const int64_t room = std::max<int64_t>(store.duration(e) * 2, 1000);
     scene_.camera.Fit({store.start(e) - room, store.end(e) + room});
+    Refold();
     if (const TimelineStrip* strip = scene_.rows.Of(0, store.RowOf(e))) {
       scene_.scroll = std::max(0.0F, strip->y - scene_.height / scene_.scale / 3);
     }
@@ -504,6 +520,7 @@ class TimelineView : public View {
       const double middle =
           static_cast<double>(store.start(e)) + 0.5 * static_cast<double>(store.duration(e));
       scene_.camera.Pan((middle - scene_.camera.begin()) / scene_.camera.length() - 0.5);
+      Refold();
     }
     const TimelineStrip* strip = scene_.rows.Of(0, store.RowOf(e));
     if (strip == nullptr) return;

@@ -83,7 +83,9 @@ class RooflineView : public View {
     const Pending<KernelSheet>* sheet = KernelSheetOf(context);
     if (format != ExportFormat::kCsv || sheet == nullptr || !sheet->ready())
       return View::Export(format, context);
-    std::string out = "instruction,flop_per_byte,flop_per_second\n";
+    // Without a trace: as fast as the device allows.
+    std::string out = (*sheet)->is_estimate ? "instruction,flop_per_byte,most_flop_per_second\n"
+                                            : "instruction,flop_per_byte,flop_per_second\n";
     for (const Point& point : PointsOf(**sheet))
       out += fmt::format("{},{},{}\n", CsvCell(point.row->name), point.intensity, point.rate);
     return out;

@@ -126,7 +126,7 @@ class ThreadView : public View {
  private:
   // They are steps here: ImGui would move from button to button with them.
   static void TakeArrows() {
-    if (ImGui::GetIO().WantTextInput) return;
+    if (ImGui::GetIO().WantTextInput || ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup)) return;
     const ImGuiID self = ImGui::GetID("##arrows");
     for (const ImGuiKey key :
          {ImGuiKey_LeftArrow, ImGuiKey_RightArrow, ImGuiKey_UpArrow, ImGuiKey_DownArrow}) {

@@ -34,7 +34,10 @@ float RowHeight() {
 // By how many rows the keys lead on; 0: none was pressed. ImGui would go from control to control
 // with them.
 int StepOfKeys(const Frame& frame) {
-  if (!frame.focused || ImGui::GetIO().WantTextInput) return 0;
+  // The list of a combo box and a menu of the panel have the keys while they are open.
+  if (!frame.focused || ImGui::GetIO().WantTextInput ||
+      ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup))
+    return 0;
   const ImGuiID self = ImGui::GetID("##arrows");
   const auto page = std::max(
       1, static_cast<int>(ImGui::GetCurrentTable()->InnerClipRect.GetHeight() / RowHeight()) - 2);
@@ -53,8 +56,10 @@ int StepOfKeys(const Frame& frame) {
 
 void ScrollToCurrentRow() {
   const ImGuiTable& table = *ImGui::GetCurrentTable();
-  const ImRect row(table.InnerClipRect.Min.x, table.RowPosY1, table.InnerClipRect.Min.x,
-                   table.RowPosY1 + RowHeight());
+  // In front of the columns that stay: a table that is scrolled sideways stays so.
+  const ImGuiWindow& window = *table.InnerWindow;
+  const float x = window.InnerRect.Min.x + window.DecoInnerSizeX1;
+  const ImRect row(x, table.RowPosY1, x, table.RowPosY1 + RowHeight());
   ImGui::ScrollToRect(table.InnerWindow, row,
                       ImGuiScrollFlags_KeepVisibleEdgeY | ImGuiScrollFlags_NoScrollParent);
 }
@@ -66,14 +71,18 @@ void RowCursor::Draw(Frame& frame, const TableRows& rows) {
   if (const int step = StepOfKeys(frame); step != 0 && rows.count > 0) {
     const int from = FindRow(rows);
     rows.choose(from < 0 ? 0 : std::clamp(from + step, 0, rows.count - 1));
+    Follow();  // also where the row is of nothing that can be selected
   }
-  if (std::exchange(count_, rows.count) != rows.count || followed_ != navigation.version())
-    frames_ = kFollowedFrames;
+  const bool is_complete = navigation.counterparts_complete();
+  const bool are_first = std::exchange(had_rows_, rows.count > 0) != (rows.count > 0);
+  const bool is_other = std::exchange(followed_, navigation.version()) != navigation.version();
+  if (is_other) found_ = false;
+  // What stands for the selection is found later than the selection itself.
+  const bool is_found_now = std::exchange(was_complete_, is_complete) != is_complete && !found_;
+  if (are_first || is_other || is_found_now) frames_ = kFollowedFrames;
   const int wanted = frames_ > 0 ? FindRow(rows) : -1;
-  if (wanted >= 0 || navigation.counterparts_complete()) {
-    followed_ = navigation.version();
-    frames_ = std::max(0, frames_ - 1);
-  }
+  frames_ = std::max(0, frames_ - 1);
+  found_ = found_ || wanted >= 0;
   ImGuiListClipper clipper;
   clipper.Begin(rows.count);
   if (wanted >= 0) clipper.IncludeItemByIndex(wanted);

@@ -28,9 +28,11 @@ class RowCursor {
   void Follow() { followed_ = UINT64_MAX; }
 
  private:
-  uint64_t followed_ = UINT64_MAX;  // version of the selection that was scrolled to
-  int count_ = 0;                   // of rows then
-  int frames_ = 0;                  // in which it is scrolled to still
+  uint64_t followed_ = UINT64_MAX;  // version of the selection that was looked for
+  bool had_rows_ = false;           // then
+  bool was_complete_ = false;       // all that stands for the selection was known
+  bool found_ = false;              // a row of that version
+  int frames_ = 0;                  // in which it is looked for still
 };
 
 }  // namespace hloscope::viewer

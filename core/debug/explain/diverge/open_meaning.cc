@@ -259,8 +259,8 @@ class Asker {
         if (is_same_row(at)) continue;
         any = true;
         if (before) {
-          constexpr size_t kMostAsked = 4096;
-          if (++asked > kMostAsked || stop_.stop_requested()) return {};
+          constexpr size_t kMaxAsked = 4096;
+          if (++asked > kMaxAsked || stop_.stop_requested()) return {};
           const std::optional<bool> is_less = IsLess(comparator, expected, *before, at);
           if (!is_less) return {};
           if (*is_less && !is_same_set()) return IfExact(sort);
