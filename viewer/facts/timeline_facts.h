@@ -43,8 +43,8 @@ struct TimelineFacts {
   // module, "call" of a jitted function; empty: nothing did.
   std::string step_word;
   bool are_marked = false;  // the steps are those that the program marked, by the host's clock
-  int64_t collective = 0;  // picoseconds, both on the same device …
-  int64_t hidden = 0;      // … and those that overlap compute or library calls
+  int64_t collective = 0;   // picoseconds, both on the same device …
+  int64_t hidden = 0;       // … and those that overlap compute or library calls
   bool has_overlap() const { return collective > 0 && (busy[0] > 0 || busy[1] > 0); }
 };
 // By the instruction the event belongs to; of none, by its lane: a stream of a device computes
