@@ -14,8 +14,9 @@ std::string VersionText() {
   for (const replay::PlatformRow& row : replay::PlatformRows())
     text.append(" ").append(row.name).append(",");
   text += " pjrt:FILE.so (`hloscope doctor` checks which of them work here)\n";
-  text += HLOSCOPE_HAS_VIEWER != 0 ? "viewer: built\n"
-                            : "viewer: not built (run `scripts/setup build` and build again)\n";
+  text += HLOSCOPE_HAS_VIEWER != 0
+              ? "viewer: built\n"
+              : "viewer: not built (run `scripts/setup build` and build again)\n";
   return text;
 }
 

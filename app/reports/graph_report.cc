@@ -47,7 +47,8 @@ std::string OperationsText(const std::map<std::string, int64_t>& operations) {
   std::string out = "  operations:";
   for (const auto& [op, count] : sorted | std::views::take(kShownOperations))
     out += FormatText(" {} {}", count, op);
-  if (sorted.size() > kShownOperations) out += FormatText(" and {} more", sorted.size() - kShownOperations);
+  if (sorted.size() > kShownOperations)
+    out += FormatText(" and {} more", sorted.size() - kShownOperations);
   return out + "\n";
 }
 

@@ -18,8 +18,7 @@ class ScratchFolder {
   /// Environment error where no folder can be created.
   static Result<ScratchFolder> Make() {
     std::error_code code;
-    std::string path =
-        (std::filesystem::temp_directory_path(code) / "hloscope-XXXXXX").string();
+    std::string path = (std::filesystem::temp_directory_path(code) / "hloscope-XXXXXX").string();
     if (code || mkdtemp(path.data()) == nullptr) {
       return EnvironmentError("cannot create a temporary folder",
                               "set TMPDIR to a writable folder");

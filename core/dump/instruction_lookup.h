@@ -59,7 +59,7 @@ class InstructionLookup {
   std::shared_ptr<const hlo::Module> owner_;
   const hlo::Module& module_;
   std::vector<Named> names_, computations_;
-  std::vector<bool> fused_;                               // by computation
+  std::vector<bool> fused_;  // by computation
   std::vector<hlo::InstructionId> program_;
   std::map<std::string_view, std::vector<size_t>> targets_;  // custom calls, places in program_
   std::map<std::string, std::vector<hlo::InstructionId>> collectives_;  // by opcode, sanitised

@@ -1,4 +1,5 @@
-// The bytes of a .hloprof file that its reader and its writer share; docs/internals/profiler.md describes them.
+// The bytes of a .hloprof file that its reader and its writer share; docs/internals/profiler.md
+// describes them.
 #pragma once
 
 #include <array>

@@ -25,8 +25,8 @@ class SourceBytes {
 
   const FileView& file() const { return file_; }
   // Gives the memory back, where a regular file of that path has its size and, in every place that
-  // is looked at, its bytes; false where not. Whoever has parts of them must not use these any more.
-  // The file stays open: one that replaces it is another.
+  // is looked at, its bytes; false where not. Whoever has parts of them must not use these any
+  // more. The file stays open: one that replaces it is another.
   bool Release();
 
   // Calls read(bytes), which begin at `offset`, with ever more of them until it returns true or

@@ -2,7 +2,6 @@
 #include "core/compile/kernel_rules.h"
 
 #include <fmt/format.h>
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>

@@ -304,7 +304,8 @@ TEST(MakeInputs, EqualBoundsGetEqualLiveSizes) {
 TEST(Inputs, DoNotDependOnTheOrderOfInstructions) {
   const std::string reducers =
       "add {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b)\n}\n"
-      "mul {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] multiply(a, b)\n}\n";
+      "mul {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] multiply(a, "
+      "b)\n}\n";
   const std::string sum = "  s = f32[] reduce(p, z), dimensions={0}, to_apply=add\n";
   const std::string product = "  m = f32[] reduce(p, z), dimensions={0}, to_apply=mul\n";
   const auto module = [&](const std::string& first, const std::string& second) {

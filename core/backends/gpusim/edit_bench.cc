@@ -124,8 +124,7 @@ void EditBench::FindWritten() {
     const ptx::KernelFacts facts = ptx::FactsOf(**kernel);
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
       all.insert(launch.arguments[i].region);
-      if (i >= facts.writes.size() || facts.writes[i])
-        written.insert(launch.arguments[i].region);
+      if (i >= facts.writes.size() || facts.writes[i]) written.insert(launch.arguments[i].region);
     }
   }
   written_.assign(written.begin(), written.end());

@@ -9,9 +9,9 @@ namespace {
 // OptionOverrideProto.
 namespace field {
 constexpr uint32_t kArgumentLayouts = 1, kBuildOptions = 3, kEnvOptionOverrides = 7;
-constexpr uint32_t kDeviceOrdinal = 1, kResultLayout = 2, kDebugOptions = 3, kNumReplicas = 4, kNumPartitions = 5,
-                   kUseSpmdPartitioning = 6, kDeviceAssignment = 9, kRunBackendOnly = 11,
-                   kPropagateToResults = 12, kPropagateToParameters = 18,
+constexpr uint32_t kDeviceOrdinal = 1, kResultLayout = 2, kDebugOptions = 3, kNumReplicas = 4,
+                   kNumPartitions = 5, kUseSpmdPartitioning = 6, kDeviceAssignment = 9,
+                   kRunBackendOnly = 11, kPropagateToResults = 12, kPropagateToParameters = 18,
                    kUseShardyPartitioner = 19;
 constexpr uint32_t kReplicaCount = 1, kComputationCount = 2, kComputationDevices = 3,
                    kReplicaDeviceIds = 1;

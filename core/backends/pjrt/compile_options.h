@@ -27,8 +27,8 @@ struct CompileOptions {
   int64_t replicas = 1, partitions = 1;
   std::vector<int64_t> devices;  // by replica · partitions + partition; empty: the plugin's choice
   Partitioning partitioning;
-  // Layouts of the arguments and of the result, as ShapeProtos; empty: the defaults. XLA reads these
-  // here and not in the module.
+  // Layouts of the arguments and of the result, as ShapeProtos; empty: the defaults. XLA reads
+  // these here and not in the module.
   std::vector<std::string> argument_layouts;
   std::string result_layout;
   bool backend_only = false;  // the module is optimised: no passes

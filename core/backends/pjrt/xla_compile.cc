@@ -23,7 +23,8 @@ template <typename A>
 void Archive(A& archive, Archived<A, XlaCompileRequest>& value) {
   archive(value.plugin, value.module, value.format, value.target, value.replicas, value.partitions,
           value.partitioning.spmd, value.partitioning.shardy, value.partitioning.to_parameters,
-          value.partitioning.to_results, value.argument_layouts, value.result_layout, value.dump, value.flags, value.optimized_module);
+          value.partitioning.to_results, value.argument_layouts, value.result_layout, value.dump,
+          value.flags, value.optimized_module);
 }
 
 template <typename A>

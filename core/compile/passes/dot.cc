@@ -241,8 +241,8 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
     }
     // Complex products alone are computed more closely than sums of them need.
     const bool is_complex = SumTypeOf(*module, id) == ElementType::kC128 && !out.gpu_kernels;
-    const bool is_few = !dot.sums() || (!is_complex && (dot.Rows() < kFewRows ||
-                                                        dot.Columns() < kFewColumns));
+    const bool is_few =
+        !dot.sums() || (!is_complex && (dot.Rows() < kFewRows || dot.Columns() < kFewColumns));
     if (is_few && !(is_library_type && dot.sums())) return dot.Expand();
     const bool is_widened = !is_library_type && !out.gpu_kernels && !IsSmallDot(*module, id) &&
                             IsNarrow(*module, id, out.library_calls);

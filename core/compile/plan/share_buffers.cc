@@ -110,7 +110,8 @@ class Sharing {
     if (from == to || !IsArena(from) || draft_.home[from] != s || draft_.home[to] == s) return;
     if (IsFree(s, from, to, copy.number)) Share(from, to);
   }
-  // True if nobody wants what is in `to` from when `from` is first written until it is copied there.
+  // True if nobody wants what is in `to` from when `from` is first written until it is copied
+  // there.
   bool IsFree(SequenceNumber s, BufferNumber from, BufferNumber to, int64_t copied) {
     const int64_t written = uses_[from].first_write;
     if (written == kBehindAll || IsReadBetween(to, written, copied)) return false;

@@ -47,7 +47,7 @@ struct Kernel {
   TextRange mlir;              // the MLIR of its fusion (CPU), the last form
   TextRange object;            // the object file (no lines)
   LaunchDimensions launch;
-  std::string launch_source;  // "thunk", "ptx", "llvm", "backend config", or empty
+  std::string launch_source;      // "thunk", "ptx", "llvm", "backend config", or empty
   bool reads_block_index = true;  // false: its PTX does the same in every block
   std::optional<int64_t> shared_bytes, local_bytes;
   std::optional<int64_t> max_threads;  // a bound: .maxntid or .reqntid

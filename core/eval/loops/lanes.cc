@@ -63,8 +63,8 @@ Choice ChooseLoop(const hlo::Module& module, const hlo::Instruction& instruction
     return {FindReducePrecisionLoop(IsHalf(operand) ? operand : loop_type), 1};
   }
   if (opcode == Opcode::kCompare) {
-    const auto direction = static_cast<hlo::ComparisonDirection>(
-        module.GetInt(instruction, AttributeKey::kDirection));
+    const auto direction =
+        static_cast<hlo::ComparisonDirection>(module.GetInt(instruction, AttributeKey::kDirection));
     const bool total = hlo::IsTotalOrder(module, instruction);
     const ElementType type = total && IsNarrowFloat(operand) ? operand : loop_type;
     return {FindCompareLoop(direction, total, type), 2};

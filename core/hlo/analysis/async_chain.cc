@@ -28,9 +28,9 @@ bool IsShardingCall(const Module& module, const Instruction& i) {
 }  // namespace
 
 bool MayCarryAsyncState(Opcode opcode) {
-  static constexpr OpcodeSet kCarriers = {kTuple,     kGetTupleElement, kOptimizationBarrier,
-                                          kCopy,      kParameter,       kWhile,
-                                          kCall,      kConditional,     kCustomCall};
+  static constexpr OpcodeSet kCarriers = {kTuple, kGetTupleElement, kOptimizationBarrier,
+                                          kCopy,  kParameter,       kWhile,
+                                          kCall,  kConditional,     kCustomCall};
   return kCarriers.Has(opcode);
 }
 

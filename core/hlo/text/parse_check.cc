@@ -19,7 +19,7 @@ struct CountRule {
   std::string_view expected = {};
 };
 constexpr CountRule kEvenCount = {[](size_t count) { return count >= 2 && count % 2 == 0; },
-                              "an even number: values and their start values"};
+                                  "an even number: values and their start values"};
 constexpr CountRule kOneOrMore = {[](size_t count) { return count >= 1; }, "at least one"};
 constexpr OpcodeTable<CountRule> kCountRules = {
     {Opcode::kAsyncDone,
@@ -38,7 +38,7 @@ constexpr OpcodeTable<CountRule> kCountRules = {
 // Opcodes whose `dimensions` is one number written as a list; of the first kind XLA reads the first
 // and ignores the others.
 constexpr OpcodeSet kFirstDimension = {
-    Opcode::kScan,          Opcode::kAllGather,         Opcode::kAllGatherStart,
+    Opcode::kScan,          Opcode::kAllGather,        Opcode::kAllGatherStart,
     Opcode::kReduceScatter, Opcode::kGetDimensionSize, Opcode::kSetDimensionSize};
 constexpr OpcodeSet kOnlyDimension = {Opcode::kAllToAll, Opcode::kRaggedAllToAll, Opcode::kSort,
                                       Opcode::kConcatenate};

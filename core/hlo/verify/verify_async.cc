@@ -23,10 +23,16 @@ class AsyncPass {
 
   void Check(InstructionId id) {
     // XLA does not look at the pairs of all-gathers.
-    static constexpr OpcodeSet kInPairs = {
-        kAllReduceStart, kAllReduceDone, kCollectivePermuteStart, kCollectivePermuteDone,
-        kCopyStart,      kCopyDone,      kSend,                   kSendDone,
-        kRecv,           kRecvDone};
+    static constexpr OpcodeSet kInPairs = {kAllReduceStart,
+                                           kAllReduceDone,
+                                           kCollectivePermuteStart,
+                                           kCollectivePermuteDone,
+                                           kCopyStart,
+                                           kCopyDone,
+                                           kSend,
+                                           kSendDone,
+                                           kRecv,
+                                           kRecvDone};
     static constexpr OpcodeSet kTransfers = {kSend, kSendDone, kRecv, kRecvDone};
     const Opcode opcode = module_[id].opcode;
     if (opcode == kAsyncStart) CheckStart(id);

@@ -13,7 +13,15 @@ enum class Type : uint8_t {
 #undef TYPE
 };
 
-enum class TypeKind : uint8_t { kBits, kUnsigned, kSigned, kFloat, kPacked, kPackedIntegers, kPredicate };
+enum class TypeKind : uint8_t {
+  kBits,
+  kUnsigned,
+  kSigned,
+  kFloat,
+  kPacked,
+  kPackedIntegers,
+  kPredicate
+};
 
 struct TypeRow {
   std::string_view text;
