@@ -64,8 +64,7 @@ std::string XlaOptions::AddEnvironment(std::string_view platform, replay::pjrt::
   if (row == nullptr || !row->Has(replay::kXlaFlags)) {
     if (platform.empty())
       return "XLA_FLAGS of the environment is not used: --platform names no platform";
-    return fmt::format("XLA_FLAGS of the environment has no effect on {}",
-                       platform.empty() ? "our own compiler" : platform);
+    return fmt::format("XLA_FLAGS of the environment has no effect on {}", platform);
   }
   std::vector<std::string_view> used, left;
   for (const std::string& word : words) {

@@ -63,6 +63,8 @@ ModulePart JsonPart(const DumpReport& report, size_t module);
 
 // Lines of TensorFlow's nodes that are in no cluster, by reason, with the fix.
 std::string OutsideText(const std::vector<dump::TensorFlowNode>& nodes);
+// What TensorFlow's devices are, a line each.
+std::string DevicesText(const std::vector<std::string>& devices);
 
 // A graph of TensorFlow that was opened alone. What other graphs of its dump say is not known, so
 // that nothing is said of auto-clustering as a whole.

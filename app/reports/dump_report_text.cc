@@ -229,11 +229,7 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
     out += OutsideText(tf.in_functions);
   }
   if (!tf.borders.empty()) out += FormatText("  {}\n", dump::BordersText(tf.borders, BytesText));
-  for (const std::string& device : tf.devices) {
-    const std::string_view meaning = dump::DescribeTensorFlowDevice(device);
-    if (!meaning.empty()) out += FormatText("  device {}: {}\n", device, meaning);
-  }
-  return out;
+  return out + DevicesText(tf.devices);
 }
 
 std::string HeadText(const DumpModel& model) {
@@ -270,6 +266,15 @@ std::string NotesText(const DumpReport& report) {
 }
 
 }  // namespace
+
+std::string DevicesText(const std::vector<std::string>& devices) {
+  std::string out;
+  for (const std::string& device : devices) {
+    const std::string_view meaning = dump::DescribeTensorFlowDevice(device);
+    if (!meaning.empty()) out += FormatText("  device {}: {}\n", device, meaning);
+  }
+  return out;
+}
 
 std::string OutsideText(const std::vector<dump::TensorFlowNode>& nodes) {
   struct Group {

@@ -1,5 +1,4 @@
 // One TensorFlow graph, without the others of its dump.
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,15 +59,6 @@ std::vector<dump::TensorFlowNode> LeftOut(const dump::TensorFlowSummary& summary
                          return node.why != dump::OutsideReason::kNotMarked && !node.eager;
                        });
   return nodes;
-}
-
-std::string DevicesText(const std::vector<std::string>& devices) {
-  std::string out;
-  for (const std::string& device : devices) {
-    const std::string_view meaning = dump::DescribeTensorFlowDevice(device);
-    if (!meaning.empty()) out += FormatText("  device {}: {}\n", device, meaning);
-  }
-  return out;
 }
 
 }  // namespace
