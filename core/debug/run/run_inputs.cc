@@ -138,10 +138,6 @@ void Add(RunInputs& inputs, std::vector<Literal> values) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // "w" of "w.1": names are made unique by a number.
 std::string_view WithoutNumber(std::string_view name) {
   const size_t dot = name.rfind('.');

@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/hlo/proto/debug_mark.h"
+#include "core/hlo/text/log_prefix.h"
 
 namespace hloscope::dump {
 namespace {
