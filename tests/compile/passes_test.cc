@@ -553,5 +553,69 @@ TEST(Passes, HoistsLoopInvariantCode) {
   }
 }
 
+// A loop of that many turns, each of which makes `body` of x[N].
+std::string ElementwiseLoop(int turns, int elements, const std::string& body) {
+  std::string text = R"(HloModule m
+condition {
+  s = (s32[], u32[N]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  end = s32[] constant(TURNS)
+  ROOT more = pred[] compare(i, end), direction=LT
+}
+body {
+  s.1 = (s32[], u32[N]) parameter(0)
+  i.1 = s32[] get-tuple-element(s.1), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i.1, one)
+  x = u32[N] get-tuple-element(s.1), index=1
+  BODY
+  ROOT t = (s32[], u32[N]) tuple(next, y)
+}
+ENTRY e {
+  p = u32[N] parameter(0)
+  zero = s32[] constant(0)
+  copied = s32[] copy(zero)
+  start = (s32[], u32[N]) tuple(copied, p)
+  loop = (s32[], u32[N]) while(start), condition=condition, body=body
+  ROOT r = u32[N] get-tuple-element(loop), index=1
+})";
+  const auto put = [&](std::string_view name, const std::string& value) {
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name)) {
+      text.replace(at, name.size(), value);
+    }
+  };
+  put("BODY", body);
+  put("TURNS", std::to_string(turns));
+  put("[N]", "[" + std::to_string(elements) + "]");
+  return text;
+}
+
+bool HasLoop(const hlo::Module& module) {
+  return std::ranges::any_of(module.instructions(), [](const hlo::Instruction& i) {
+    return i.opcode == hlo::Opcode::kWhile;
+  });
+}
+
+TEST(Passes, ShortElementwiseLoopsOverLargeArraysAreUnrolled) {
+  const std::string sum = "y = u32[N] add(x, x)";
+  const auto module = AfterPass("loop-unrolling", ElementwiseLoop(3, 8192, sum));
+  EXPECT_EQ(Expression(*module), "add(add(add(p, p), add(p, p)), add(add(p, p), add(p, p)))");
+  EXPECT_FALSE(HasLoop(*AfterPass("loop-unrolling", ElementwiseLoop(8, 8192, sum))));
+}
+
+TEST(Passes, OtherLoopsAreNotUnrolled) {
+  const std::string sum = "y = u32[N] add(x, x)";
+  EXPECT_TRUE(HasLoop(*AfterPass("loop-unrolling", ElementwiseLoop(9, 8192, sum))));
+  EXPECT_TRUE(HasLoop(*AfterPass("loop-unrolling", ElementwiseLoop(3, 64, sum))));
+  EXPECT_TRUE(HasLoop(*AfterPass(
+      "loop-unrolling", ElementwiseLoop(3, 8192, "y = u32[N] reverse(x), dimensions={0}"))));
+  std::string many = "y0 = u32[N] add(x, x)\n";
+  for (int k = 0; k < 80; ++k) {
+    many += "  y" + std::to_string(k + 1) + " = u32[N] xor(x, y" + std::to_string(k) + ")\n";
+  }
+  EXPECT_TRUE(HasLoop(
+      *AfterPass("loop-unrolling", ElementwiseLoop(8, 8192, many + "  y = u32[N] copy(y80)"))));
+}
+
 }  // namespace
 }  // namespace hloscope::compile

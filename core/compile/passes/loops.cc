@@ -5,16 +5,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/compile/passes/edit.h"
-#include "core/compile/passes/simplify/rules.h"
-#include "core/hlo/analysis/call_graph.h"
-#include "core/hlo/analysis/effects.h"
+#include "core/compile/passes/loop_form.h"
 
 namespace hloscope::compile {
 
 using hlo::Attribute;
 using hlo::AttributeKey;
-using hlo::ComparisonDirection;
 using hlo::ComputationId;
 using hlo::InstructionId;
 using hlo::Module;
@@ -45,74 +41,10 @@ bool MayMove(const Edit& edit, InstructionId id) {
           opcode == Opcode::kSlice);
 }
 
-bool Holds(ComparisonDirection direction, int64_t a, int64_t b) {
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return a == b;
-    case ComparisonDirection::kNe:
-      return a != b;
-    case ComparisonDirection::kGe:
-      return a >= b;
-    case ComparisonDirection::kGt:
-      return a > b;
-    case ComparisonDirection::kLe:
-      return a <= b;
-    case ComparisonDirection::kLt:
-      return a < b;
-  }
-  return true;
-}
-
 // One loop, as edited so far.
-class Loop {
+class Loop : public LoopForm {
  public:
-  Loop(Edit& edit, InstructionId id) : edit_(edit), rewriter_(edit.rewriter()), id_(id) {
-    condition_ = Called(AttributeKey::kCondition);
-    body_ = Called(AttributeKey::kBody);
-    initial_ = edit.operand(id, 0);
-  }
-
-  // False for what is not of the usual form: a tuple that is taken apart at once.
-  bool Read() {
-    if (!edit_.shape(id_).IsTuple()) return false;
-    root_ = rewriter_.root(body_);
-    count_ = edit_.shape(id_).elements().size();
-    return edit_.opcode(root_) == Opcode::kTuple && edit_.opcode(initial_) == Opcode::kTuple &&
-           ReadElements(condition_, in_condition_) && ReadElements(body_, in_body_) &&
-           std::ranges::all_of(rewriter_.users(id_),
-                               [&](InstructionId user) {
-                                 return edit_.opcode(user) == Opcode::kGetTupleElement;
-                               }) &&
-           rewriter_.root(rewriter_.computation(id_)) != id_;
-  }
-
-  // At most how many turns it makes, as far as two; nullopt where that is not known.
-  std::optional<int> Turns() {
-    const InstructionId decision = rewriter_.root(condition_);
-    if (edit_.opcode(decision) != Opcode::kCompare) return std::nullopt;
-    auto direction =
-        static_cast<ComparisonDirection>(edit_.Int(decision, AttributeKey::kDirection));
-    const std::optional<size_t> counter = ElementOf(edit_.operand(decision, 0), in_condition_);
-    const auto end = counter ? NumberOf(edit_, edit_.operand(decision, 1)) : std::nullopt;
-    if (!end || !hlo::IsInteger(end->type) || edit_.shape(decision).rank() != 0)
-      return std::nullopt;
-    const auto begin = NumberOf(edit_, edit_.operand(initial_, *counter));
-    if (!begin || begin->type != end->type || Wraps(*begin) || Wraps(*end)) return std::nullopt;
-    if (!Holds(direction, begin->integer, end->integer)) return 0;
-    const InstructionId next = edit_.operand(root_, *counter);
-    if (edit_.opcode(next) != Opcode::kAdd) return std::nullopt;
-    for (const size_t slot : {0, 1}) {
-      if (ElementOf(edit_.operand(next, slot), in_body_) != counter) continue;
-      const auto step = NumberOf(edit_, edit_.operand(next, 1 - slot));
-      int64_t second = 0;
-      if (!step || Wraps(*step) || __builtin_add_overflow(begin->integer, step->integer, &second) ||
-          !Fits(begin->type, second)) {
-        return std::nullopt;
-      }
-      return Holds(direction, second, end->integer) ? 2 : 1;
-    }
-    return std::nullopt;
-  }
+  using LoopForm::LoopForm;
 
   void RunNever() { edit_.Replace(id_, initial_); }
   void RunOnce() {
@@ -153,47 +85,13 @@ class Loop {
   }
 
  private:
-  ComputationId Called(AttributeKey key) {
-    const Attribute* attribute = edit_.Find(id_, key);
-    return attribute == nullptr ? ComputationId() : ComputationId(attribute->value);
-  }
-
-  // The get-tuple-elements of the parameter; false where it is used in another way.
-  bool ReadElements(ComputationId c, std::unordered_map<InstructionId, size_t>& elements) {
-    for (const InstructionId member : rewriter_.members(c)) {
-      if (rewriter_.removed(member) || edit_.opcode(member) != Opcode::kParameter) continue;
-      if (rewriter_.root(c) == member) return false;
-      for (const InstructionId user : rewriter_.users(member)) {
-        if (edit_.opcode(user) != Opcode::kGetTupleElement) return false;
-        elements[user] = static_cast<size_t>(edit_.Int(user, AttributeKey::kIndex));
-      }
-    }
-    return true;
-  }
-  static std::optional<size_t> ElementOf(
-      InstructionId id, const std::unordered_map<InstructionId, size_t>& elements) {
-    const auto found = elements.find(id);
-    return found == elements.end() ? std::nullopt : std::optional(found->second);
-  }
-
-  // Of an unsigned type beyond the signed range.
-  static bool Wraps(const Number& number) {
-    return hlo::IsUnsigned(number.type) && number.integer < 0;
-  }
-  static bool Fits(hlo::ElementType type, int64_t value) {
-    const int bits = hlo::BitWidth(type);
-    if (hlo::IsUnsigned(type)) return value >= 0 && (bits >= 63 || value < int64_t{1} << bits);
-    return bits >= 64 || (value >= -(int64_t{1} << (bits - 1)) && value < int64_t{1} << (bits - 1));
-  }
-
   bool IsScalarConstant(InstructionId id) {
     if (edit_.opcode(id) != Opcode::kConstant || !edit_.shape(id).IsScalar()) return false;
     const Attribute* value = edit_.Find(id, AttributeKey::kConstantValue);
     return value != nullptr && !edit_.values().Of<hlo::Literal>(*value).elided();
   }
 
-  void PutConstant(const std::unordered_map<InstructionId, size_t>& elements, size_t k,
-                   InstructionId constant) {
+  void PutConstant(const Elements& elements, size_t k, InstructionId constant) {
     for (const auto& [element, index] : elements) {
       if (index != k || !rewriter_.has_users(element)) continue;
       const Attribute value = *edit_.Find(constant, AttributeKey::kConstantValue);
@@ -233,7 +131,7 @@ class Loop {
     is_wanted_[k] = true;
   }
   // Marks the elements that a value is made of; what is in `seen` has been marked already.
-  void Reach(InstructionId from, const std::unordered_map<InstructionId, size_t>& elements,
+  void Reach(InstructionId from, const Elements& elements,
              std::unordered_set<InstructionId>& seen) {
     std::vector<InstructionId> open = {from};
     while (!open.empty()) {
@@ -380,8 +278,8 @@ class Loop {
   }
 
   // The parameter and the elements of it that are wanted.
-  Copies Parameter(ComputationId c, const Shape& state,
-                   const std::unordered_map<InstructionId, size_t>& elements, ComputationId old) {
+  Copies Parameter(ComputationId c, const Shape& state, const Elements& elements,
+                   ComputationId old) {
     const Attribute number = rewriter_.builder().MakeInt(AttributeKey::kParameterNumber, 0);
     InstructionId old_parameter;
     for (const InstructionId member : rewriter_.members(old)) {
@@ -460,12 +358,7 @@ class Loop {
     edit_.NoteChange();
   }
 
-  Edit& edit_;
-  hlo::Rewriter& rewriter_;
-  InstructionId id_, initial_, root_, parameter_;
-  ComputationId condition_, body_;
-  size_t count_ = 0;
-  std::unordered_map<InstructionId, size_t> in_condition_, in_body_;
+  InstructionId parameter_;  // of the computation that is being written
   std::vector<bool> is_invariant_, is_wanted_;
   std::vector<size_t> newly_wanted_;  // whose makers were not looked at yet
   std::vector<InstructionId> carried_, outside_;
@@ -486,40 +379,20 @@ class LoopSimplifier {
       if (!runs[c.index]) continue;
       for (uint32_t k = 0; k < module_[c].instruction_count; ++k) {
         const InstructionId id(module_[c].first_instruction + k);
-        if (module_[id].opcode == Opcode::kWhile && MayChange(id)) Simplify(id);
+        if (module_[id].opcode == Opcode::kWhile && MayChangeLoop(edit_, calls_, id)) {
+          Simplify(id);
+        }
       }
     }
     return edit_.Finish();
   }
 
  private:
-  // Its computations are its own, and have nothing that has to stay where it is.
-  bool MayChange(InstructionId id) const {
-    if (edit_.IsPinned(id) || module_.Find(id, AttributeKey::kSharding) != nullptr) return false;
-    for (const AttributeKey key : {AttributeKey::kCondition, AttributeKey::kBody}) {
-      const ComputationId c = module_.GetComputation(module_[id], key);
-      if (calls_.OnlyCaller(c) != id || EffectsOf(module_).Has(c) ||
-          module_[c].execution_thread.valid()) {
-        return false;
-      }
-      for (const hlo::Instruction& i : module_.instructions(module_[c])) {
-        const auto* literal = module_.Get<hlo::Literal>(i, AttributeKey::kConstantValue);
-        if (module_.Find(i, AttributeKey::kControlPredecessors) != nullptr ||
-            module_.Find(i, AttributeKey::kSharding) != nullptr ||
-            HasFlag(i.opcode, hlo::kFlagStart) || HasFlag(i.opcode, hlo::kFlagDone) ||
-            (literal != nullptr && literal->elided())) {
-          return false;
-        }
-      }
-    }
-    return true;
-  }
-
   void Simplify(InstructionId id) {
     Loop loop(edit_, id);
     if (!loop.Read()) return;
     loop.ForwardInvariants();
-    const std::optional<int> turns = loop.Turns();
+    const std::optional<int> turns = loop.Turns(2);
     if (turns == 0) {
       loop.RunNever();
     } else if (turns == 1) {

@@ -1,0 +1,137 @@
+// Loops of few turns over large arrays, element by element, one turn after another: fusion makes a
+// kernel of them, which reads and writes each array once.
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/compile/passes/loop_form.h"
+#include "core/compile/run_computations.h"
+
+namespace hloscope::compile {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::ComputationId;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::OriginKind;
+using hlo::Shape;
+
+namespace {
+
+constexpr int kMaxTurns = 8;
+constexpr size_t kMaxInstructions = 512;  // of all turns
+constexpr int64_t kSmallBytes = 1024;     // of an array that may be taken apart
+// Smaller states stay in the nearest cache from one turn to the next.
+constexpr int64_t kLargeBytes = 16 * 1024;
+
+int64_t BytesOf(const Shape& shape) { return shape.IsArray() ? shape.ByteSize().value_or(-1) : 0; }
+
+// True for what reads each element of large arrays where it writes it, so that a turn costs the
+// same in one kernel with the turns before.
+bool IsElementwise(const Module& module, const hlo::Instruction& i) {
+  switch (i.opcode) {
+    case Opcode::kParameter:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kConstant:
+    case Opcode::kIota:
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kCopy:
+    case Opcode::kConvert:
+      return true;
+    case Opcode::kSlice: {
+      const int64_t bytes = BytesOf(module.shape(module.operands(i)[0]));
+      return bytes >= 0 && bytes <= kSmallBytes;
+    }
+    default:
+      return Info(i.opcode).category == hlo::Category::kElementwise;
+  }
+}
+
+class Unrolled : public LoopForm {
+ public:
+  using LoopForm::LoopForm;
+
+  Status Run(int turns) {
+    std::vector<uint8_t> state;
+    HLOSCOPE_ASSIGN_OR_RETURN(order_, rewriter_.Order(body_, state));
+    values_ = rewriter_.operands(initial_);
+    for (int turn = 0; turn < turns; ++turn) RunTurn();
+    for (const InstructionId user : rewriter_.users(id_)) {
+      edit_.Replace(user, values_[static_cast<size_t>(edit_.Int(user, AttributeKey::kIndex))]);
+    }
+    return {};
+  }
+
+ private:
+  void RunTurn() {
+    std::unordered_map<InstructionId, InstructionId> copies;
+    for (const InstructionId id : order_) {
+      if (edit_.opcode(id) == Opcode::kParameter || id == root_) continue;
+      if (const auto k = ElementOf(id, in_body_)) {
+        copies[id] = values_[*k];
+        edit_.NoteOrigin(values_[*k], id, OriginKind::kReplaced);
+      } else {
+        copies[id] = Copy(id, copies);
+      }
+    }
+    std::vector<InstructionId> next;
+    for (const InstructionId value : rewriter_.operands(root_)) next.push_back(copies.at(value));
+    values_ = std::move(next);
+  }
+
+  InstructionId Copy(InstructionId id,
+                     const std::unordered_map<InstructionId, InstructionId>& copies) {
+    std::vector<InstructionId> operands = rewriter_.operands(id);
+    for (InstructionId& operand : operands) operand = copies.at(operand);
+    const std::vector<Attribute> attributes(rewriter_.attributes(id).begin(),
+                                            rewriter_.attributes(id).end());
+    const std::string name = edit_.UniqueName(rewriter_.name(id));
+    const Shape shape = edit_.shape(id);
+    const InstructionId copy = rewriter_.Add(rewriter_.computation(id_), name, edit_.opcode(id),
+                                             shape, operands, attributes);
+    edit_.NoteOrigin(copy, id, OriginKind::kCopied);
+    return copy;
+  }
+
+  std::vector<InstructionId> order_;   // the body's
+  std::vector<InstructionId> values_;  // the state so far
+};
+
+// Whether turns of that body are worth a kernel: `turns` is how many there are.
+bool IsWorthUnrolling(const Module& module, const hlo::Instruction& loop, int turns) {
+  const ComputationId body = module.GetComputation(loop, AttributeKey::kBody);
+  if (module[body].instruction_count * static_cast<size_t>(turns) > kMaxInstructions) return false;
+  bool has_large = false;
+  for (uint32_t k = 0; k < module[body].instruction_count; ++k) {
+    const InstructionId id(module[body].first_instruction + k);
+    if (!IsElementwise(module, module[id])) return false;
+    has_large |= BytesOf(module.shape(id)) >= kLargeBytes;
+  }
+  return has_large;
+}
+
+}  // namespace
+
+Result<PassResult> UnrollLoops(const std::shared_ptr<const Module>& module, Compilation&) {
+  if (!HasOpcode(*module, Opcode::kWhile)) return PassResult{};
+  const hlo::CallGraph& calls = CallGraphOf(*module);
+  const std::vector<bool> runs = RunComputations(*module);
+  Edit edit(module);
+  for (uint32_t k = 0; k < module->instructions().size(); ++k) {
+    const InstructionId id(k);
+    const hlo::Instruction& i = (*module)[id];
+    if (i.opcode != Opcode::kWhile || !runs[i.computation.index]) continue;
+    if (!MayChangeLoop(edit, calls, id)) continue;
+    Unrolled loop(edit, id);
+    if (!loop.Read()) continue;
+    const int turns = loop.Turns(kMaxTurns + 1).value_or(0);
+    if (turns < 2 || turns > kMaxTurns || !IsWorthUnrolling(*module, i, turns)) continue;
+    HLOSCOPE_TRY(loop.Run(turns));
+  }
+  return edit.Finish();
+}
+
+}  // namespace hloscope::compile
