@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/compile/kernel_rules.h"
-#include "core/compile/plan/written_bytes.h"
+#include "core/compile/plan/kernel_bytes.h"
 #include "core/eval/machine/machine.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/expand/custom_calls.h"

@@ -11,7 +11,7 @@
 #include "core/base/counted.h"
 #include "core/base/scope_exit.h"
 #include "core/base/work_count.h"
-#include "core/compile/plan/written_bytes.h"
+#include "core/compile/plan/kernel_bytes.h"
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/loop_watch.h"
 

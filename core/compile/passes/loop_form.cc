@@ -86,10 +86,9 @@ bool LoopForm::Read() {
   count_ = edit_.shape(id_).elements().size();
   return edit_.opcode(root_) == Opcode::kTuple && edit_.opcode(initial_) == Opcode::kTuple &&
          ReadElements(condition_, in_condition_) && ReadElements(body_, in_body_) &&
-         std::ranges::all_of(rewriter_.users(id_),
-                             [&](InstructionId user) {
-                               return edit_.opcode(user) == Opcode::kGetTupleElement;
-                             }) &&
+         std::ranges::all_of(
+             rewriter_.users(id_),
+             [&](InstructionId user) { return edit_.opcode(user) == Opcode::kGetTupleElement; }) &&
          rewriter_.root(rewriter_.computation(id_)) != id_;
 }
 

@@ -1,11 +1,16 @@
-// InPlaceOperands, WrittenBytes: dynamic-update-slice and scatter write parts of what they update.
+// InPlaceOperands, WrittenBytes, ReadBytes: dynamic-update-slice and scatter write parts of what
+// they update, slices and gathers read parts.
+#include <algorithm>
+#include <numeric>
+
 #include "core/compile/kernel_rules.h"
+#include "core/compile/plan/kernel_bytes.h"
 #include "core/compile/plan/plan.h"
-#include "core/compile/plan/written_bytes.h"
 
 namespace hloscope::compile {
 
 using hlo::AttributeKey;
+using hlo::ComputationId;
 using hlo::InstructionId;
 using hlo::Module;
 using hlo::Opcode;
@@ -16,6 +21,24 @@ namespace {
 InstructionId RootOf(const Module& module, InstructionId kernel) {
   if (module[kernel].opcode != Opcode::kFusion) return kernel;
   return module[module.GetComputation(module[kernel], AttributeKey::kCalls)].root;
+}
+
+int64_t BytesOf(const Module& module, InstructionId id) {
+  return module.shape(id).ByteSize().value_or(0);
+}
+
+// What an instruction reads of that operand.
+int64_t OperandBytesRead(const Module& module, InstructionId user, size_t slot) {
+  if (slot < UpdatedOperands(module, user)) return 0;
+  const int64_t whole = BytesOf(module, module.operands(user)[slot]);
+  switch (module[user].opcode) {
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather:
+      return slot == 0 ? std::min(whole, BytesOf(module, user)) : whole;
+    default:
+      return whole;
+  }
 }
 
 }  // namespace
@@ -35,15 +58,39 @@ std::vector<int> InPlaceOperands(const Module& module, InstructionId kernel) {
 int64_t WrittenBytes(const Module& module, InstructionId kernel) {
   const InstructionId root = RootOf(module, kernel);
   const size_t updated = UpdatedOperands(module, root);
-  if (updated == 0) return module.shape(kernel).ByteSize().value_or(0);
+  if (updated == 0) return BytesOf(module, kernel);
   // A scatter's indices stand before its updates.
   const auto operands = module.operands(root);
   const size_t first = module[root].opcode == Opcode::kScatter ? updated + 1 : 1;
   int64_t bytes = 0;
   for (const InstructionId update : operands.subspan(first, updated)) {
-    bytes += module.shape(update).ByteSize().value_or(0);
+    bytes += BytesOf(module, update);
   }
   return bytes;
+}
+
+int64_t ReadBytes(const Module& module, InstructionId kernel) {
+  int64_t bytes = 0;
+  if (module[kernel].opcode != Opcode::kFusion) {
+    for (size_t k = 0; k < module.operands(kernel).size(); ++k) {
+      bytes += OperandBytesRead(module, kernel, k);
+    }
+    return bytes;
+  }
+  const ComputationId called = module.GetComputation(module[kernel], AttributeKey::kCalls);
+  std::vector<int64_t> read(module.operands(kernel).size(), 0);  // by parameter
+  for (uint32_t i = 0; i < module[called].instruction_count; ++i) {
+    const InstructionId user(module[called].first_instruction + i);
+    const auto operands = module.operands(user);
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (module[operands[k]].opcode != Opcode::kParameter) continue;
+      const auto number =
+          static_cast<size_t>(module.GetInt(module[operands[k]], AttributeKey::kParameterNumber));
+      read[number] =
+          std::min(read[number] + OperandBytesRead(module, user, k), BytesOf(module, operands[k]));
+    }
+  }
+  return std::accumulate(read.begin(), read.end(), int64_t{0});
 }
 
 }  // namespace hloscope::compile

@@ -8,6 +8,7 @@
 
 #include "core/compile/kernel_rules.h"
 #include "core/compile/library_rules.h"
+#include "core/compile/plan/kernel_bytes.h"
 #include "core/compile/plan/plan_writer.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/effects.h"
@@ -336,8 +337,11 @@ class Planner {
     const auto look = [&](const PlannedStep& step) {
       is_ours = is_ours && step.kind != StepKind::kEvaluate && step.kind != StepKind::kLibraryCall;
       ++steps;
-      for (const BufferNumber b : step.operands) bytes += Buffer(b).bytes;
-      for (const BufferNumber b : step.results) bytes += Buffer(b).bytes;
+      if (step.kind == StepKind::kKernel) {
+        bytes += ReadBytes(module_, step.id) + WrittenBytes(module_, step.id);
+      } else if (step.kind == StepKind::kCopy) {
+        bytes += 2 * Buffer(step.results[0]).bytes;
+      }
     };
     for (const SequenceNumber s : loop.sequences) ForEachStep(draft_.plan, s, look);
     return is_ours && steps <= kMaxStepsInOneFunction && bytes <= kMaxBytesInOneFunction;
