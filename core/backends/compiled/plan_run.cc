@@ -37,6 +37,8 @@ constexpr int64_t kBytesPerTurn = int64_t{256} << 10;
 constexpr int64_t kMaxIterations = 1 << 16;
 // Of those, so many one by one, where what decides how often the loop runs is not larger.
 constexpr int64_t kWatchedTurns = 1 << 10;
+// So many run before where they are one function, which is much faster than looking at each.
+constexpr int64_t kUnwatchedTurns = 1 << 14;
 constexpr int64_t kMaxStateBytes = 1 << 16;
 
 }  // namespace
@@ -203,7 +205,8 @@ Result<bool> PlanRun::RunLoop(const PlannedStep& step) {
   bool has_ended = false;
   int64_t ran = 0;
   std::optional<std::vector<BufferNumber>> deciding;  // known once the loop is a long one
-  for (int64_t iterations = kWatchedTurns;; iterations = std::min(2 * iterations, kMaxIterations)) {
+  int64_t iterations = code_.loops.contains(step.number) ? kUnwatchedTurns : kWatchedTurns;
+  for (;; iterations = std::min(2 * iterations, kMaxIterations)) {
     HLOSCOPE_TRY(LookAtLoop(step, ran, iterations));
     HLOSCOPE_ASSIGN_OR_RETURN(bool is_done, RunIterations(step, ran, iterations, has_ended));
     if (!is_done || has_ended) return is_done;

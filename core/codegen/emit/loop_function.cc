@@ -97,6 +97,10 @@ class LoopFunctionEmitter {
                                          {pointer, pointer, pointer, pointer}, false);
     auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
     function->setDoesNotThrow();
+    // What the first argument leads to is outside of the arena.
+    for (const unsigned memory : {1U, 2U, 3U}) {
+      function->addParamAttr(memory, llvm::Attribute::NoAlias);
+    }
     function->addFnAttr("prefer-vector-width", "512");
     return function;
   }

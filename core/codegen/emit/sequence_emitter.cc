@@ -30,6 +30,20 @@ size_t CountInstructions(const llvm::Function& function) {
   return count;
 }
 
+// An array of up to this many elements is copied one by one, as kernels write it: LLVM keeps them
+// in registers then, and the processor need not wait for several stores to become one load.
+constexpr uint64_t kMaxCopiedElements = 16;
+
+// Of an array of so many bytes in that shape; where several differ, of the first.
+uint64_t ElementBytes(const hlo::Shape& shape, int64_t bytes) {
+  for (const hlo::Shape* const leaf : shape.LeafShapes()) {
+    if (leaf->IsArray() && leaf->ByteSize() == bytes && bytes > 0) {
+      return static_cast<uint64_t>(hlo::StorageBytes(leaf->element_type()));
+    }
+  }
+  return 1;
+}
+
 // A kernel is written for memory that nothing else writes while it runs; here other steps do.
 void ForgetInvariance(llvm::Function& function) {
   for (BasicBlock& block : function) {
@@ -202,10 +216,26 @@ void SequenceEmitter::EmitFft(const PlannedStep& step) {
 }
 
 void SequenceEmitter::EmitCopy(const PlannedStep& step) {
+  const compile::PlannedBuffer& from = plan_.buffers[step.operands[0]];
   const auto bytes = static_cast<uint64_t>(plan_.buffers[step.results[0]].bytes);
   if (bytes == 0) return;
   const llvm::MaybeAlign any(1);
-  b_.CreateMemCpy(AddressOf(step.results[0]), any, AddressOf(step.operands[0]), any, bytes);
+  const uint64_t width = ElementBytes(plan_.module->shape(from.made_by), from.bytes);
+  if (bytes > kMaxCopiedElements * width) {
+    b_.CreateMemCpy(AddressOf(step.results[0]), any, AddressOf(step.operands[0]), any, bytes);
+    return;
+  }
+  llvm::Type* type = b_.getIntNTy(static_cast<unsigned>(8 * width));
+  std::vector<Value*> elements;
+  const auto at = [&](BufferNumber b, uint64_t k) {
+    return b_.CreateConstGEP1_64(type, AddressOf(b), k);
+  };
+  for (uint64_t k = 0; k < bytes / width; ++k) {
+    elements.push_back(b_.CreateAlignedLoad(type, at(step.operands[0], k), any));
+  }
+  for (uint64_t k = 0; k < bytes / width; ++k) {
+    b_.CreateAlignedStore(elements[k], at(step.results[0], k), any);
+  }
 }
 
 // A pred as it is; the number of a branch as 64 bits.
