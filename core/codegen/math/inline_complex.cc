@@ -105,16 +105,20 @@ Pair Quotient(Pair z, Pair w) {
   const Expression one = larger.Number(1), up = larger.Number(0x1p200);
   // Numbers near both ends are taken away from them by powers of two, which are given back last.
   const Expression lift = Select(larger < 0x1p-900, up, one);
-  const Expression z_lift =
-      Select(of_z < 0x1p-900, up, Select(of_z > 0x1p1018, larger.Number(0x1p-5), one));
+  const auto by_size_of_z = [&](double tiny, double huge) {
+    return Select(of_z < 0x1p-900, larger.Number(tiny),
+                  Select(of_z > 0x1p1018, larger.Number(huge), one));
+  };
+  const Expression z_lift = by_size_of_z(0x1p200, 0x1p-5);
   const Pair from = z * z_lift;
   // Divided by a power of two near the larger part of the divisor, so that no square is lost.
   const Expression bits = (larger * lift).Bits();
   const Expression scale = (bits & bits.Integer(0x7fe0000000000000)).AsNumber(larger);
-  const Pair v = w * lift * (one / scale);
-  const Expression size = v.x.Fma(v.x, v.y * v.y), back = lift * (one / z_lift);
-  const Pair usual{Less(from.x, v.x, -from.y, v.y) / size / scale * back,
-                   Less(from.y, v.x, from.x, v.y) / size / scale * back};
+  const Expression inverse = one / scale;
+  const Pair v = w * lift * inverse;
+  const Expression size = v.x.Fma(v.x, v.y * v.y), back = lift * by_size_of_z(0x1p-200, 0x1p5);
+  const Pair usual{Less(from.x, v.x, -from.y, v.y) / size * inverse * back,
+                   Less(from.y, v.x, from.x, v.y) / size * inverse * back};
   // Annex G of C, where nothing else is known: by zero; of something infinite; by something
   // infinite.
   const Expression is_zero = (w.x == 0) & (w.y == 0);

@@ -410,10 +410,13 @@ Expression HypotOfSingle(Expression x, Expression y) {
 Expression Hypot(Expression x, Expression y) {
   const Expression u = x.Abs(), v = y.Abs(), is_more = v < u;
   const Expression most = Select(is_more, u, v), least = Select(is_more, v, u);
-  const Expression up = Select(most < 0x1p-500, x.Number(0x1p600), x.Number(1));
-  const Expression scale = Select(most > 0x1p500, x.Number(0x1p-600), up);
+  const auto choose = [&](double tiny, double huge) {
+    const Expression up = Select(most < 0x1p-500, x.Number(tiny), x.Number(1));
+    return Select(most > 0x1p500, x.Number(huge), up);
+  };
+  const Expression scale = choose(0x1p600, 0x1p-600);
   const Expression a = most * scale, c = least * scale;
-  const Expression length = Sqrt(a.Fma(a, c * c)) / scale;
+  const Expression length = Sqrt(a.Fma(a, c * c)) * choose(0x1p-600, 0x1p600);
   const Expression is_infinite = (u == x.Infinity()) | (v == x.Infinity());
   return Select(is_infinite, x.Infinity(), Select((x == x) & (y == y), length, x.Nan()));
 }

@@ -8,12 +8,12 @@
 
 namespace hloscope::compile {
 
-// Limits of one kernel, so that its code stays small. On a GPU what lies between two kernels costs
-// a launch, and goes through memory.
+// Limits of one kernel, so that its code stays small; instructions that cost nothing do not count.
+// On a GPU what lies between two kernels costs a launch, and goes through memory.
 struct KernelLimits {
   size_t instructions, operands, results;
 };
-inline constexpr KernelLimits kProcessorLimits = {200, 64, 16}, kGpuLimits = {1000, 64, 32};
+inline constexpr KernelLimits kProcessorLimits = {400, 64, 16}, kGpuLimits = {1000, 64, 32};
 inline const KernelLimits& LimitsOf(bool for_gpu) {
   return for_gpu ? kGpuLimits : kProcessorLimits;
 }
