@@ -116,6 +116,11 @@ bool IsSmallDot(const Module& module, InstructionId id) {
   return ProductsOf(module, id) <= kFewProducts;
 }
 
+bool IsMatrixTimesVector(const Module& module, InstructionId dot) {
+  const std::optional<DotForm> form = DotFormOf(module, dot);
+  return form && (form->rows == 1 || form->columns == 1);
+}
+
 bool IsLibraryCall(const Module& module, InstructionId id) {
   const Opcode opcode = module[id].opcode;
   if (opcode == Opcode::kFft) return IsPlainTransform(module, id);
@@ -123,7 +128,10 @@ bool IsLibraryCall(const Module& module, InstructionId id) {
   const auto is_whole = [&](InstructionId operand) { return IsWholeArray(module.shape(operand)); };
   if (!is_whole(id) || !std::ranges::all_of(module.operands(id), is_whole)) return false;
   if (module.operands(id).size() != 2 || !HasLibraryTypes(module, id)) return false;
-  if (opcode == Opcode::kDot) return !IsSmallDot(module, id) && DotFormOf(module, id).has_value();
+  if (opcode == Opcode::kDot) {
+    return !IsSmallDot(module, id) && DotFormOf(module, id).has_value() &&
+           !IsMatrixTimesVector(module, id);
+  }
   return IsPlainConvolution(module, id);
 }
 

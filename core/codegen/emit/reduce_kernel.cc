@@ -25,6 +25,8 @@ constexpr int64_t kRun = 256;     // combined one after the other, before the su
 constexpr int64_t kTurns = 4;     // accumulators in turn
 constexpr int64_t kSlots = 64;    // vectors of results that one unit makes
 constexpr int64_t kFewLanes = 8;  // fewer are worth looking for others
+constexpr int64_t kRows = 8;      // that a block of columns takes at a time
+constexpr size_t kMaxSimple = 8;  // instructions of a kernel whose code may be repeated for them
 
 struct Group : LoopGroup {
   bool is_reduced = false;
@@ -371,7 +373,7 @@ class ReduceKernel {
           }
           each_slot([&](Value* vector, Value* slot) {
             numbers_[static_cast<size_t>(lane_)] = Lanes(LaneStart(vector, size));
-            places.Save(slot, Combine(places.Load(slot), Element()));
+            places.Save(slot, WithRows(places.Load(slot)));
           });
         },
         [&] {
@@ -384,18 +386,50 @@ class ReduceKernel {
     });
   }
 
-  // Calls row(false) for every row of the loops from `level` on; the last one's rows in runs, each
-  // begun by row(true) and ended by end_run().
+  // Several rows at a time: accumulators are read and written less often, and memory is asked for
+  // more of what comes next.
+  bool HasSimpleRows(size_t g) const {
+    return !kernel_.is_for_gpu() && groups_[g].size >= 4 * kRows &&
+           kernel_.instructions.size() <= kMaxSimple;
+  }
+
+  // Combines `sum` with the elements of those rows, one after the other.
+  Accumulators WithRows(Accumulators sum) {
+    if (rows_.empty()) return Combine(sum, Element());
+    for (const LaneNumber& row : rows_) {
+      numbers_[order_.back()] = row;
+      sum = Combine(sum, Element());
+    }
+    return sum;
+  }
+
+  // Calls row(false) for every few rows, rows_, of the loops from `level` on; the last one's rows
+  // in runs, each begun by row(true) and ended by end_run().
   void Rows(size_t level, bool in_runs, const std::function<void(bool)>& row,
             const std::function<void()>& end_run) {
     if (level == order_.size()) return row(false);
     const size_t g = order_[level];
     const auto [from, to] = RangeOf(g);
-    const auto each = [&](Value* begin, Value* end) {
-      function_->Loop(begin, end, 1, [&](Value* i) {
-        numbers_[g] = math_->FromScalar(i);
-        Rows(level + 1, in_runs, row, end_run);
+    const auto each_of = [&](Value* begin, Value* end, int64_t together) {
+      function_->Loop(begin, end, together, [&](Value* i) {
+        if (!IsLast(level)) {
+          numbers_[g] = math_->FromScalar(i);
+          return Rows(level + 1, in_runs, row, end_run);
+        }
+        rows_.clear();
+        for (int64_t k = 0; k < together; ++k) {
+          rows_.push_back(math_->FromScalar(function_->builder().CreateAdd(i, Int(k))));
+        }
+        row(false);
       });
+    };
+    const auto each = [&](Value* begin, Value* end) {
+      if (!IsLast(level) || !HasSimpleRows(g)) return each_of(begin, end, 1);
+      Builder& b = function_->builder();
+      Value* whole = b.CreateMul(b.CreateUDiv(b.CreateSub(end, begin), Int(kRows)), Int(kRows));
+      Value* rest = b.CreateAdd(begin, whole);
+      each_of(begin, rest, kRows);
+      each_of(rest, end, 1);
     };
     if (!in_runs || !IsLast(level)) return each(from, to);
     function_->Loop(from, to, kRun, [&](Value* begin) {
@@ -460,6 +494,7 @@ class ReduceKernel {
   int64_t parts_ = 1, part_size_ = 1;
   Value* part_ = nullptr;
   std::vector<LaneNumber> numbers_;  // by group, where we are
+  std::vector<LaneNumber> rows_;     // of a block of columns: in the last reduced group
 };
 
 }  // namespace

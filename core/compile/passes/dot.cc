@@ -229,8 +229,8 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
     const auto operands = module->operands(id);
     const auto is_whole = [&](InstructionId each) { return IsWholeArray(module->shape(each)); };
     if (operands.size() != 2 || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) return;
-    const bool is_library_type =
-        out.library_calls && HasLibraryTypes(*module, id) && !IsSmallDot(*module, id);
+    const bool is_library_type = out.library_calls && HasLibraryTypes(*module, id) &&
+                                 !IsSmallDot(*module, id) && !IsMatrixTimesVector(*module, id);
     if (is_library_type && IsLibraryCall(*module, id)) return;
     Dot dot(edit, id);
     // Kernels of a GPU read any layout.
