@@ -149,12 +149,37 @@ const RuleCase kCases[] = {
     {"d = f32[6,6] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0} ROOT r = f32[6,6] "
      "transpose(d), dimensions={1,0}",
      "dot{0}{0}(y, x)"},
+    {"a = f32[3,6] slice(x), slice={[1:4], [0:6]} n = f32[3,6] negate(a) z = s32[] constant(0) "
+     "ROOT r = f32[4,6] dynamic-update-slice(x, n, z, z)",
+     "select(pad{0,1,0,0,0,0}(broadcast{}(true), false), "
+     "pad{0,1,0,0,0,0}(negate(slice{1,4,1,0,6,1}(x)), "
+     "0), x)"},
+    {"a = f32[1,6] slice(x), slice={[1:2], [0:6]} n = f32[1,6] negate(a) z = s32[] constant(0) "
+     "ROOT r = f32[4,6] dynamic-update-slice(x, n, z, z)",
+     "dynamic-update-slice(x, negate(slice{1,2,1,0,6,1}(x)), 0, 0)"},
+    {"a = f32[3,6] slice(y), slice={[1:4], [0:6]} z = s32[] constant(0) "
+     "ROOT r = f32[4,6] dynamic-update-slice(x, a, z, z)",
+     "dynamic-update-slice(x, slice{1,4,1,0,6,1}(y), 0, 0)"},
+    {"k = s32[2] constant({1,2}) v = f32[2,3] slice(y), slice={[0:2], [0:3]} ROOT r = f32[4,6] "
+     "scatter(x, k, v), update_window_dims={0,1}, inserted_window_dims={}, "
+     "scatter_dims_to_operand_dims={0,1}, index_vector_dim=0, to_apply=second",
+     "dynamic-update-slice(x, slice{0,2,1,0,3,1}(y), 1, 2)"},
+    {"o = s32[] constant(1) k = s32[1] broadcast(o), dimensions={} v = f32[1,6] slice(y), "
+     "slice={[0:1], [0:6]} w = f32[6] reshape(v) ROOT r = f32[4,6] scatter(x, k, w), "
+     "update_window_dims={0}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+     "index_vector_dim=0, to_apply=sum",
+     "dynamic-update-slice(x, add(slice{1,2,1,0,6,1}(x), slice{0,1,1,0,6,1}(y)), 1, 0)"},
+    {"k = s32[2] constant({3,2}) v = f32[2,3] slice(y), slice={[0:2], [0:3]} ROOT r = f32[4,6] "
+     "scatter(x, k, v), update_window_dims={0,1}, inserted_window_dims={}, "
+     "scatter_dims_to_operand_dims={0,1}, index_vector_dim=0, to_apply=second",
+     "scatter{}{0,1}{0,1}(x, {3, 2}, slice{0,2,1,0,3,1}(y))"},
 };
 
 TEST(Simplify, Rules) {
   for (const RuleCase& each : kCases) {
     std::string text = R"(HloModule m
 sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+second { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }
 never { a = f32[4,6] parameter(0) ROOT c = pred[] constant(false) }
 twice { a = f32[4,6] parameter(0) ROOT s = f32[4,6] add(a, a) }
 ENTRY e {

@@ -155,10 +155,10 @@ std::string FusionGraph::Obstacle(Position p, const std::vector<KernelReads>& ke
   const Node& node = nodes_[p];
   if (node.is_read_outside) return fmt::format("{} needs all of it", node.outside_user);
   const auto operands = module_.operands(id(p));
-  const bool is_free = CostOf(module_[id(p)].opcode) == 0;
+  const uint32_t size = CodeSizeOf(module_[id(p)].opcode, for_gpu_);
   for (const auto& [kernel, value] : kernels) {
     const Node& root = nodes_[kernel];
-    if (!is_free && root.size + 1 > LimitsOf(for_gpu_).instructions) {
+    if (size > 0 && root.size + size > LimitsOf(for_gpu_).instructions) {
       return fmt::format("{} has {}", module_.name(id(kernel)), Counted(root.size, "instruction"));
     }
     if (root.operands + operands.size() > LimitsOf(for_gpu_).operands + 1) {
@@ -277,7 +277,7 @@ void FusionGraph::MakeRoot(Position p) {
 void FusionGraph::MakeInside(Position p, const std::vector<KernelReads>& kernels) {
   nodes_[p].role = Role::kInside;
   for (const auto& [kernel, value] : kernels) {
-    if (CostOf(module_[id(p)].opcode) > 0) ++nodes_[kernel].size;
+    nodes_[kernel].size += CodeSizeOf(module_[id(p)].opcode, for_gpu_);
     --nodes_[kernel].operands;
     nodes_[kernel].work.Add(value);
     if (value.maps > kMaxMaps) ReadOperands(p, kernel, ReadsOfAll(id(p), value.Demanded()));

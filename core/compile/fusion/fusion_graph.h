@@ -37,7 +37,7 @@ struct Node {
   std::string_view outside_user;  // the opcode of one that does
   std::vector<Reader> readers;
   // Of kernels.
-  uint32_t size = 1;      // instructions
+  uint32_t size = 1;      // as KernelLimits counts
   uint32_t operands = 0;  // values read from outside
   KernelWork work;
 };

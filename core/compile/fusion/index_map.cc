@@ -124,6 +124,12 @@ double ElementCount(const Shape& shape) {
 
 double CostOf(Opcode opcode) { return kCosts[static_cast<size_t>(opcode)]; }
 
+uint32_t CodeSizeOf(Opcode opcode, bool for_gpu) {
+  const double cost = CostOf(opcode);
+  if (cost == 0) return 0;
+  return cost >= kExpensiveOpCost && !for_gpu ? 2 : 1;
+}
+
 double LoopCount(const Module& module, InstructionId id) {
   const Access access = kAccess[static_cast<size_t>(module[id].opcode)];
   if (access == Access::kReduced) return ElementCount(module.shape(module.operands(id)[0]));

@@ -34,5 +34,7 @@ double CostOf(hlo::Opcode opcode);
 inline constexpr double kPlainCost = 30;
 // From here on it is not computed more often than it has elements.
 inline constexpr double kExpensiveOpCost = 150;
+// How much of a kernel's code it is, as KernelLimits counts.
+uint32_t CodeSizeOf(hlo::Opcode opcode, bool for_gpu);
 
 }  // namespace hloscope::compile

@@ -186,8 +186,10 @@ class Merger {
   bool FitsLimits(const Unit& unit) const {
     if (unit.work.must_unroll() && !unit.work.FitsUnrolled()) return false;
     const KernelLimits& limits = LimitsOf(for_gpu_);
-    return unit.roots.size() + unit.members.size() <= limits.instructions &&
-           unit.inputs.size() <= limits.operands && unit.roots.size() <= limits.results;
+    size_t size = unit.roots.size();
+    for (const Position p : unit.members) size += CodeSizeOf(module_[id(p)].opcode, for_gpu_);
+    return size <= limits.instructions && unit.inputs.size() <= limits.operands &&
+           unit.roots.size() <= limits.results;
   }
 
   bool TryMerge(Position keep, Position gone, std::string reason) {

@@ -168,13 +168,12 @@ InstructionId UpdateByItself(Edit& edit, InstructionId id) {
   const Shape whole = edit.shape(id);
   const auto padded = [&](InstructionId value, InstructionId fill) {
     const Shape shape = PlainArray(edit.shape(value).element_type(), sizes);
-    const hlo::Attribute list =
-        edit.rewriter().builder().MakeInts(AttributeKey::kPadding, padding);
+    const hlo::Attribute list = edit.rewriter().builder().MakeInts(AttributeKey::kPadding, padding);
     return edit.Add(id, "pad", Opcode::kPad, shape, {value, fill}, {list});
   };
   const Shape is_inside = PlainArray(hlo::ElementType::kPred, part);
-  const InstructionId inside =
-      padded(Filled(edit, id, is_inside, 1), Filled(edit, id, Shape::Scalar(hlo::ElementType::kPred), 0));
+  const InstructionId inside = padded(Filled(edit, id, is_inside, 1),
+                                      Filled(edit, id, Shape::Scalar(hlo::ElementType::kPred), 0));
   const InstructionId made =
       padded(update, ZeroBytes(edit, id, Shape::Scalar(whole.element_type())));
   return edit.Add(id, "select", Opcode::kSelect, whole, {inside, made, array});
