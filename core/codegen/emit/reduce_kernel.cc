@@ -26,6 +26,7 @@ constexpr int64_t kTurns = 4;     // accumulators in turn
 constexpr int64_t kSlots = 64;    // vectors of results that one unit makes
 constexpr int64_t kFewLanes = 8;  // fewer are worth looking for others
 constexpr int64_t kRows = 8;      // that a block of columns takes at a time
+constexpr int64_t kLongColumns = 2048;
 constexpr size_t kMaxSimple = 8;  // instructions of a kernel whose code may be repeated for them
 
 struct Group : LoopGroup {
@@ -386,11 +387,11 @@ class ReduceKernel {
     });
   }
 
-  // Several rows at a time: accumulators are read and written less often, and memory is asked for
-  // more of what comes next.
+  // Several long rows at a time: memory is asked for more of what comes next. Short ones are read
+  // ahead by the processor, as long as they are read as they lie.
   bool HasSimpleRows(size_t g) const {
     return !kernel_.is_for_gpu() && groups_[g].size >= 4 * kRows &&
-           kernel_.instructions.size() <= kMaxSimple;
+           groups_.back().size >= kLongColumns && kernel_.instructions.size() <= kMaxSimple;
   }
 
   // Combines `sum` with the elements of those rows, one after the other.
