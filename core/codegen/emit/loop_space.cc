@@ -19,7 +19,8 @@ using hlo::InstructionId;
 using hlo::Module;
 using hlo::Opcode;
 
-constexpr int kNone = -1;
+constexpr int kNone = -1;   // no dimension of the results, or several
+constexpr int kFixed = -2;  // the same index everywhere
 constexpr size_t kMaxVisits = 20000;
 constexpr int64_t kLargeRead = 4096;  // elements that do not stay in the nearest cache
 
@@ -83,13 +84,13 @@ class BorderFinder {
     // read across the rows.
     bool varies = false;
     for (size_t d = 0; d < sizes.size(); ++d) {
-      varies |= sizes[d] != 1 && (labels[d] == Label{} || labels[d].high == count_ - 1);
+      varies |= sizes[d] != 1 && (labels[d].high == kNone || labels[d].high == count_ - 1);
     }
     if (!varies) return;
     for (size_t d = sizes.size(); d-- > 0;) {
       if (sizes[d] == 1) continue;
       if (ProductOf(sizes) < kLargeRead) return;
-      const int along = labels[d].high;
+      const int along = labels[d].high == kFixed ? kNone : labels[d].high;
       is_only_ &=
           along != kNone && along != count_ - 1 && (transposed_ == kNone || transposed_ == along);
       if (along != kNone && along != count_ - 1) transposed_ = along;
@@ -190,7 +191,7 @@ class BorderFinder {
         for (size_t d = 0; d < sizes.size(); ++d) {
           if (sizes[d] != Sizes(operands[0])[d] || IsMoved(id, d)) Touch(labels[d]);
         }
-        return Visit(operands[0], labels);
+        return Visit(operands[0], OfSliced(Sizes(operands[0]), sizes, labels));
       case Opcode::kIota:
         return Touch(
             labels[static_cast<size_t>(module_.GetInt(module_[id], AttributeKey::kIotaDimension))]);
@@ -201,6 +202,15 @@ class BorderFinder {
           if (Sizes(operand).size() == sizes.size()) Visit(operand, labels);
         }
     }
+  }
+
+  // Where one of several is taken, it is the same one everywhere.
+  static Labels OfSliced(std::span<const int64_t> from, std::span<const int64_t> to,
+                         Labels labels) {
+    for (size_t d = 0; d < to.size(); ++d) {
+      if (to[d] == 1 && from[d] != 1) labels[d] = {kFixed, kFixed};
+    }
+    return labels;
   }
 
   // A pad that is as large as its operand may still have moved it.
