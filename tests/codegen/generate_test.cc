@@ -115,6 +115,35 @@ TEST(Generate, ReadsAheadInLargeArrays) {
   EXPECT_FALSE(reads_ahead("1024,256,4", "1024,4", 1));
 }
 
+// A row that is taken out of a large array, and is the same along the rows of the results, does not
+// turn the others.
+TEST(Generate, RowsOfLargeArraysTurnNothing) {
+  const auto module = hlo::Parsed(R"(HloModule m
+f {
+  p = f32[64,16] parameter(0)
+  q = f32[500,64] parameter(1)
+  i = s32[] parameter(2)
+  z = s32[] constant(0)
+  row = f32[1,64] dynamic-slice(q, i, z), dynamic_slice_sizes={1,64}
+  flat = f32[64] reshape(row)
+  b = f32[64,16] broadcast(flat), dimensions={0}
+  ROOT m = f32[64,16] multiply(p, b)
+}
+ENTRY e {
+  x = f32[64,16] parameter(0)
+  y = f32[500,64] parameter(1)
+  n = s32[] parameter(2)
+  ROOT r = f32[64,16] fusion(x, y, n), kind=kLoop, calls=f
+}
+)");
+  std::string llvm_ir;
+  CodegenOptions options;
+  options.llvm_ir = &llvm_ir;
+  const hlo::InstructionId kernels[] = {module->entry().root};
+  ASSERT_TRUE(GenerateKernels(module, kernels, options).has_value());
+  EXPECT_EQ(llvm_ir.find("masked.gather"), std::string::npos) << llvm_ir;
+}
+
 // Partial results, rows and parts: the same bits however grains are called.
 TEST(Generate, GivesTheSameBitsForAnyRangesOfGrains) {
   const auto module = hlo::Parsed(

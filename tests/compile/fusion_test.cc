@@ -58,6 +58,23 @@ std::string Reason(const Compilation& compiled, std::string_view producer,
   return "no decision";
 }
 
+// Even where a library multiplies matrices.
+TEST(Fusion, ProductsOfMatrixAndVectorAreSummedUp) {
+  const auto kernels = [](const char* left, const char* out) {
+    CompileOptions options;
+    options.library_calls = true;
+    const auto compiled = Compile(Parsed(fmt::format(R"(HloModule m
+ENTRY e {{ x = f32[{},512] parameter(0) y = f32[512,512] parameter(1)
+  ROOT r = f32[{}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }})",
+                                                     left, out)),
+                                  options);
+    EXPECT_TRUE(compiled.has_value());
+    return Kernels(*compiled);
+  };
+  EXPECT_EQ(kernels("1", "1,512"), Names{"input_reshape_multiply_reduce_fusion/1"});
+  EXPECT_TRUE(kernels("16", "16,512").empty());
+}
+
 TEST(Fusion, SumOfProductsIsOneKernel) {
   const auto compiled = Compiled(R"(ENTRY e {
   x = f32[1024,1024] parameter(0) y = f32[1024,1024] parameter(1) z = f32[1024,1024] parameter(2)

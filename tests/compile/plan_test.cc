@@ -77,6 +77,23 @@ TEST(Plan, AnUpdateInPlaceOfWhatALoopCarriesCopiesNothing) {
   EXPECT_TRUE(LoopOf(*plan).is_one_function);
 }
 
+// A turn writes a row of the stack and reads one of what is scanned, whatever lies around them.
+TEST(Plan, ALoopThatStacksManySmallResultsIsOneFunction) {
+  const std::string state = "f32[5,100000], f32[5,100000]";
+  const auto plan = LoopPlan(state, R"(
+  a = f32[5,100000] get-tuple-element(s), index=1
+  b = f32[5,100000] get-tuple-element(s), index=2
+  row = f32[1,8] dynamic-slice(b, n, one), dynamic_slice_sizes={1,8}
+  made = f32[1,8] cosine(row)
+  updated = f32[5,100000] dynamic-update-slice(a, made, n, one)
+  ROOT r = (s32[], f32[5,100000], f32[5,100000]) tuple(next, updated, b))",
+                             R"(
+  z = f32[5,100000] parameter(2)
+  i = (s32[], f32[5,100000], f32[5,100000]) tuple(zero, z, z))");
+  ASSERT_NE(plan, nullptr);
+  EXPECT_TRUE(LoopOf(*plan).is_one_function) << ToText(*plan);
+}
+
 TEST(Plan, WhatALoopLeavesAsItIsIsNotCopied) {
   const auto plan = LoopPlan("f32[8], f32[8]", R"(
   a = f32[8] get-tuple-element(s), index=1
