@@ -96,6 +96,30 @@ TEST_F(LanesTest, ALaneWithoutAnEventInSightIsOneRow) {
   EXPECT_EQ(rows.height(), whole);
 }
 
+TEST_F(LanesTest, DevicesComeFirst) {
+  const std::string path = Scratch("host_first.hloprof");
+  const std::string line = ProgramPath() + " run '" +
+                           Sample(
+                               "attention_block/"
+                               "module_0000.jit_attention_block.before_optimizations.txt") +
+                           "' --platform cpu --profile '" + path + "' > /dev/null 2>&1";
+  ASSERT_EQ(std::system(line.c_str()), 0);
+  Start({path});
+  const Pending<ProfileModel>& model = Read();
+  ASSERT_TRUE(model.ready()) << Messages();
+  const profiler::EventStore& store = model->store();
+  ASSERT_FALSE(store.groups()[0].is_device) << "the recorder writes its own group first";
+  TimelineRows rows;
+  rows.Show({{0, &store}});
+  std::vector<bool> heads;
+  for (const TimelineStrip& strip : rows.strips()) {
+    if (strip.is_head()) heads.push_back(store.groups()[strip.group].is_device);
+  }
+  EXPECT_GE(heads.size(), 2u);
+  EXPECT_TRUE(std::ranges::is_sorted(heads, std::greater<>()));
+  EXPECT_TRUE(heads.front());
+}
+
 TEST_F(LanesTest, StepsAreThoseThatTheProgramMarked) {
   Start({Trace()});
   const std::shared_ptr<const ProfileModel> model = Read().value;
