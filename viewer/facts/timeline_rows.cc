@@ -53,15 +53,11 @@ void TimelineRows::Build() {
 void TimelineRows::AddTrace(const Trace& trace, float& y) {
   const profiler::EventStore& store = *trace.store;
   strip_of_row_[trace.number].assign(store.rows().size(), -1);
-  // What runs on devices first: it is what most look for.
-  for (const bool is_device : {true, false}) {
-    for (uint32_t g = 0; g < store.groups().size(); ++g) {
-      const profiler::Group& group = store.groups()[g];
-      if (group.is_device != is_device || (group.lanes.empty() && !HasCounters(store, g))) continue;
-      strips_.push_back({.trace = trace.number, .group = g, .y = y});
-      y += kHeadHeight;
-      if (!folded_.contains({trace.number, g})) AddLanes(trace, g, y);
-    }
+  for (uint32_t g = 0; g < store.groups().size(); ++g) {
+    if (store.groups()[g].lanes.empty() && !HasCounters(store, g)) continue;
+    strips_.push_back({.trace = trace.number, .group = g, .y = y});
+    y += kHeadHeight;
+    if (!folded_.contains({trace.number, g})) AddLanes(trace, g, y);
   }
 }
 

@@ -30,6 +30,7 @@ constexpr int64_t kFewestSteps = 1 << 14;  // of a run, however many came before
 constexpr std::string_view kCommandGroup = "hloscope";
 constexpr std::string_view kCommandLane = "command";
 constexpr std::string_view kAloneLane = "timed alone, not in the run";
+constexpr int64_t kLastPlace = int64_t{1} << 32;  // behind any number of groups
 
 // "while.3 [5] > call.2": the calls that lead to a computation, with the iteration of loops.
 std::string PathText(const hlo::Module& module, std::span<const runtime::CallPath> paths,
@@ -314,7 +315,9 @@ void RunRecorder::AddReferencePrograms() {
 uint32_t RunRecorder::Group(const std::string& name, bool is_device) {
   const auto [entry, is_new] = groups_.try_emplace(name, 0);
   if (is_new) {
-    entry->second = builder_.AddGroup(name, is_device, static_cast<int64_t>(groups_.size()));
+    // Platforms first, as devices are in other traces: they are what most look for.
+    const int64_t place = name == kCommandGroup ? kLastPlace : std::ssize(groups_);
+    entry->second = builder_.AddGroup(name, is_device, place);
   }
   return entry->second;
 }
