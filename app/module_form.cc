@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/base/deflate.h"
 #include "core/base/file.h"
 #include "core/hlo/text/text.h"
@@ -84,6 +85,37 @@ std::set<std::string> LostInProto(const hlo::Module& module) {
     }
   }
   return names;
+}
+
+std::vector<std::string> LostInText(const hlo::Module& module, ModuleForm form) {
+  if (form != ModuleForm::kShort && form != ModuleForm::kCanonical) return {};
+  constexpr int64_t kPrinted = 10;  // elements of a constant that XLA prints
+  int64_t ordered = 0, configured = 0, large = 0;
+  for (const hlo::Instruction& i : module.instructions()) {
+    const auto* config = module.Get<hlo::BackendConfig>(i, hlo::AttributeKey::kBackendConfig);
+    const auto* value = module.Get<hlo::Literal>(i, hlo::AttributeKey::kConstantValue);
+    large += value != nullptr && value->shape().IsArray() && !value->elided() &&
+                     value->shape().ElementCount().value_or(0) > kPrinted
+                 ? 1
+                 : 0;
+    configured += config != nullptr && !module[config->text].empty() ? 1 : 0;
+    const hlo::Attribute* before = module.Find(i, hlo::AttributeKey::kControlPredecessors);
+    ordered += before != nullptr && !module.IdsOf(*before).empty() ? 1 : 0;
+  }
+  std::vector<std::string> lost;
+  if (ordered > 0) {
+    lost.push_back(fmt::format("the control predecessors of {} are left out of this form",
+                               Counted(ordered, "instruction")));
+  }
+  if (configured > 0 && form == ModuleForm::kCanonical) {
+    lost.push_back(fmt::format("the backend_config of {} is left out of this form",
+                               Counted(configured, "instruction")));
+  }
+  if (large > 0 && form == ModuleForm::kCanonical) {
+    lost.push_back(
+        fmt::format("the values of {} are left out of this form", Counted(large, "constant")));
+  }
+  return lost;
 }
 
 std::string RenderModule(hlo::ProtoFile file, std::shared_ptr<const hlo::Module> module,

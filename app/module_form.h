@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/hlo/proto/proto.h"
@@ -40,6 +41,10 @@ std::string ModuleNames();
 
 // The names of attributes in the module that HLO protos have no field for.
 std::set<std::string> LostInProto(const hlo::Module& module);
+
+// What that form of HLO text leaves out that a run or a compiler reads, in sentences; elided
+// constants are not among it.
+std::vector<std::string> LostInText(const hlo::Module& module, ModuleForm form);
 
 // The module in that form; protos keep what else was in the file it came from.
 std::string RenderModule(hlo::ProtoFile file, std::shared_ptr<const hlo::Module> module,

@@ -104,10 +104,10 @@ Result<BundleInput> InputOfDump(const std::string& folder, const debug::RunSpec&
   BundleInput input;
   input.module = model->FullPath(file);
   if (model->modules().size() > 1) {
-    input.choice = fmt::format(
+    input.notes.push_back(fmt::format(
         "the dump has {} modules, and the bundle the largest, {}: to pack another one, name its "
         "file",
-        model->modules().size(), dump::TitleOf(model->modules()[static_cast<size_t>(module)]));
+        model->modules().size(), dump::TitleOf(model->modules()[static_cast<size_t>(module)])));
   }
   TakeFromDump(*model, module, 0, request, input);
   return input;
@@ -163,6 +163,11 @@ Result<BundleInput> InputOfVerdict(const std::string& path, debug::RunSpec& requ
     input = InputOfModule(kept->module, request, limits);
   }
   input.verdict = file.bytes();
+  if (!kept->verdict.inputs_generated && request.inputs.are_generated()) {
+    input.notes.push_back(
+        "the verdict was found on inputs that were given, and the run of this bundle has others, "
+        "generated from the seed: --inputs names those of the verdict");
+  }
   return input;
 }
 

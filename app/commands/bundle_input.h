@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
@@ -15,7 +16,8 @@ struct BundleInput {
   // Of the dump that it lies in; empty: unknown.
   std::string stage, framework, framework_version, xla_version, target, stablehlo, ptx,
       debug_options, log;
-  std::string choice;            // which module of several it is; empty: the only one
+  // What a reader of the bundle must know: which module of several it is, whose inputs are missing.
+  std::vector<std::string> notes;
   debug::DumpedKernels kernels;  // of a dump that the run runs
   std::string verdict;           // the line of `diverge --json`, where the input was one
 };

@@ -145,6 +145,9 @@ class ConvertCommand : public Command {
             fmt::format("attribute {} has no field in HLO protos and is dropped", name));
       }
     }
+    for (std::string& lost : LostInText(*loaded->module, target)) {
+      outcome.warnings.push_back(std::move(lost) + " (--to hlo keeps everything)");
+    }
     if (const size_t elided = hlo::ElidedConstants(*loaded->module).size()) {
       const bool is_text = target != ModuleForm::kProto && target != ModuleForm::kTextProto;
       outcome.warnings.push_back(

@@ -251,6 +251,7 @@ class DivergeCommand : public Command {
     verdict.reference = shared_.request().reference.name;
     if (verdict.reference.empty()) verdict.reference = replay::ReferencePlatform().name;
     verdict.seed = shared_.request().inputs.seed;
+    verdict.inputs_generated = shared_.request().inputs.are_generated();
     const bool is_refused = !verdict.errors.empty() && verdict.tries.empty() &&
                             verdict.passes.empty() && !verdict.place && !verdict.cause;
     std::string line = debug::VerdictJson(files_, verdict);

@@ -28,8 +28,21 @@ std::string Verdict(const MemoryAdvice& advice) {
   if (!advice.recompiled_bytes) {
     return "not verified" + (advice.not_verified.empty() ? "" : ": " + advice.not_verified);
   }
-  return fmt::format("{}: a compilation saves {}", advice.verified() ? "verified" : "not confirmed",
-                     BytesText(*advice.recompiled_bytes));
+  const int64_t saved = *advice.recompiled_bytes;
+  const std::string found = saved < 0   ? fmt::format("needs {} more", BytesText(-saved))
+                            : saved > 0 ? "saves " + BytesText(saved)
+                                        : "saves nothing";
+  return fmt::format("{}: a compilation {}", advice.verified() ? "verified" : "not confirmed",
+                     found);
+}
+
+// "1424 B instead of 1520 B"; to the byte where rounded sizes would be the same.
+std::string InsteadText(int64_t now, int64_t before) {
+  const std::string rounded = BytesText(now);
+  if (rounded != BytesText(before)) {
+    return FormatText("{} instead of {}", rounded, BytesText(before));
+  }
+  return FormatText("{} B instead of {} B", now, before);
 }
 
 std::string TextOf(const std::string& path, const std::vector<MemoryReport>& reports, bool advise) {
@@ -53,9 +66,9 @@ std::string TextOf(const std::string& path, const std::vector<MemoryReport>& rep
     }
     if (report.left_out > 0) out += FormatText("    {} more\n", report.left_out);
     for (const MemoryAdvice& advice : report.advice) {
-      out += FormatText("    advice: {}: {} less, {} instead of {}; {}\n", advice.what,
-                        BytesText(advice.saves_bytes), BytesText(advice.new_peak_bytes),
-                        BytesText(report.peak_bytes), Verdict(advice));
+      out += FormatText("    advice: {}: {} less, {}; {}\n", advice.what,
+                        BytesText(advice.saves_bytes),
+                        InsteadText(advice.new_peak_bytes, report.peak_bytes), Verdict(advice));
       for (size_t i = 0; i < advice.donations.size() && i < kShownDonations; ++i) {
         const analysis::Donation& one = advice.donations[i];
         out += FormatText("      {:>10}  argument {} {}{} to result {}\n", BytesText(one.bytes),

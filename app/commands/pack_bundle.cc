@@ -107,7 +107,7 @@ debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
   source.request = std::move(loaded.request);
   source.report = std::move(findings.report);
   source.file = input.module;
-  source.choice = input.choice;
+  source.notes = input.notes;
   const bool mlir = loaded.loaded.kind == dump::FileKind::kStableHloText;
   source.stablehlo = mlir ? std::string(loaded.loaded.file.bytes()) : input.stablehlo;
   source.stage = input.stage;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "app/error_status.h"
+#include "app/output.h"
 #include "app/reports/dump_report.h"
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
@@ -117,13 +118,13 @@ std::string BundleMadeText(const std::string& file, const debug::MadeBundle& mad
   const debug::BundleManifest& manifest = made.manifest;
   std::string out =
       FormatText("{}: {} in {}\n  {}\n", file, BytesText(static_cast<int64_t>(made.bytes.size())),
-                 Counted(made.parts.size(), "part"), manifest.sentence);
+                 Counted(made.parts.size(), "part"), OwnLines(MessageLines(manifest.sentence)));
   for (const dump::BundlePart part : made.parts) {
     out += FormatText("    {:<24} {}\n", dump::FileOf(part), dump::Describe(part));
   }
   out += FormatText("  values: {}; redacted: {}\n", ToString(manifest.values),
                     RedactedText(manifest.redacted));
-  out += FormatText("  replayed in a clean process: {}\n", manifest.replay);
+  out += FormatText("  replayed in a clean process: {}\n", OwnLines(MessageLines(manifest.replay)));
   for (const std::string& note : manifest.notes) out += FormatText("  note: {}\n", note);
   if (manifest.replayed == "cannot" && manifest.values != debug::ValuePolicy::kAll) {
     out += "  --values all includes the values, so that others can replay it\n";
@@ -148,7 +149,7 @@ std::string BundleCheckJson(const std::string& file, const debug::BundleCheck& c
 }
 
 std::string BundleCheckText(const std::string& file, const debug::BundleCheck& check) {
-  std::string out = FormatText("{}: {}\n", file, check.verdict);
+  std::string out = FormatText("{}: {}\n", file, OwnLines(MessageLines(check.verdict)));
   for (const std::string& missing : check.missing) out += FormatText("  missing: {}\n", missing);
   if (check.status != debug::CheckStatus::kReproduced) return out;
   for (const std::string& note : check.notes) out += FormatText("  note: {}\n", note);
@@ -158,7 +159,7 @@ std::string BundleCheckText(const std::string& file, const debug::BundleCheck& c
 std::string BundleText(const dump::BundleFile& bundle, const debug::BundleManifest& manifest) {
   std::string out = FormatText("{}: a bug bundle of {}, format version {}\n  {}\n", bundle.path(),
                                debug::BoundedText(manifest.tool), bundle.version(),
-                               debug::BoundedText(manifest.sentence));
+                               OwnLines(MessageLines(debug::BoundedText(manifest.sentence))));
   out +=
       FormatText("  run with: {}\n", debug::BoundedText(debug::RunOptionsText(manifest.request)));
   out += FormatText("  values: {}; redacted: {}\n  parts:", ToString(manifest.values),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/output.h"
 #include "app/reports/kernel_finding_report.h"
 #include "app/reports/walk_report.h"
 #include "core/base/counted.h"
@@ -83,7 +84,8 @@ std::string FirstText(std::string_view prefix, const std::vector<std::string>& t
 
 std::string DivergeReportText(const std::vector<std::string>& files,
                               const DivergeVerdict& verdict) {
-  std::string out = FormatText("{}: {}\n", Join(files, " against "), verdict.sentence);
+  std::string out =
+      FormatText("{}: {}\n", Join(files, " against "), OwnLines(MessageLines(verdict.sentence)));
   out += EditText(verdict.edit) + PassesText(verdict) + WalkText(verdict);
   if (verdict.operations) out += FirstText("", verdict.operations->texts);
   if (verdict.finding) out += KernelFindingText(*verdict.finding);

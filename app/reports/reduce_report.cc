@@ -5,6 +5,7 @@
 
 #include "app/command.h"
 #include "app/error_status.h"
+#include "app/output.h"
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
@@ -80,9 +81,9 @@ std::string ReduceReportText(const ReduceFiles& files, const ReduceReport& repor
   const std::string found = failure.kind == debug::FailureKind::kNan
                                 ? fmt::format("{}", fmt::join(failure.classes, "; "))
                                 : failure.fingerprint();
-  text +=
-      FormatText("fails with {}\n  {}\n",
-                 found.contains('#') ? std::string(ToString(failure.kind)) : found, failure.text);
+  text += FormatText("fails with {}\n  {}\n",
+                     found.contains('#') ? std::string(ToString(failure.kind)) : found,
+                     OwnLines(MessageLines(failure.text)));
   for (const std::string& note : report.notes) text += FormatText("note: {}\n", note);
   if (!files.inputs.empty()) text += FormatText("inputs: {}\n", files.inputs);
   if (!files.command.empty()) text += FormatText("run it with\n  {}\n", files.command);

@@ -424,7 +424,8 @@ std::string ChoicesText(const RunReport& report) {
   return out;
 }
 
-// "  on the host: c (custom-call): custom call without implementation; 64 B moved, 12.3 us: …".
+// "  on the host: c (custom-call): custom call that the platform does not implement; 64 B
+// moved, 12.3 us: …".
 std::string FallbacksText(const RunReport& report) {
   constexpr size_t kMax = 20;
   std::string out;

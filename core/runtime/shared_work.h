@@ -7,10 +7,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/base/scope_exit.h"
 #include "core/hlo/module.h"
 #include "core/runtime/device_scheduler.h"
@@ -23,6 +25,8 @@ namespace hloscope::runtime {
 struct RandomState {
   uint64_t stateful = 0;
   unsigned __int128 algorithm = 0;
+  // Why nobody knows how far they are: what would have moved them could not run.
+  std::optional<Error> lost = {};
 };
 
 // What the partitions of one replica share. Only the device whose turn it is may use it.

@@ -47,6 +47,18 @@ class BundleValues(FolderTest):
         self.assertTrue(os.path.exists(path), (status, err))
         return path
 
+    def test_a_verdict_on_other_inputs_says_so(self):
+        verdict = self.path('verdict.json', json.dumps({
+            'module': self.module, 'platform': 'interpreter', 'reference': '', 'seed': 0, 'inputs_generated': False,
+            'status': 'differs', 'verdict': 'pass algsimp changed add to subtract', 'cured_by': []}))
+        for options, count in (([], 1), (['--inputs', self.inputs], 0)):
+            status, made = record('bundle', 'create', verdict, '-o', self.path('v.hlob'), *options)
+            with zipfile.ZipFile(self.path('v.hlob')) as bundle:
+                notes = json.loads(bundle.read('manifest.json'))['notes']
+            self.assertEqual((status, len(notes)), (0, count), (made, notes))
+            if count:
+                self.assertIn('the verdict was found on inputs that were given, and the run of this bundle has others', notes[0])
+
     def results(self, *arguments):
         out = self.path('out.npz')
         status, found = record(*arguments, '--outputs', out)

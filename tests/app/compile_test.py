@@ -275,7 +275,7 @@ ENTRY e {{
 
     def test_a_plan_says_why_the_evaluator_runs_something(self):
         module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  p = f32[2,2] parameter(0)\n  ROOT r = (f32[2,2], f32[2]) custom-call(p), custom_call_target="Qr"\n}\n')
-        self.assertIn('0 evaluate r: b0 -> b1 b2 (custom-call: custom call without implementation)', self.run_it(module, '--emit', 'plan', '-o', '-').stdout)
+        self.assertIn('0 evaluate r: b0 -> b1 b2 (custom-call: custom call that the platform does not implement)', self.run_it(module, '--emit', 'plan', '-o', '-').stdout)
 
     def test_what_two_compilers_fused(self):
         text = ('HloModule m\nENTRY e {\n  p = f32[1024] parameter(0)\n  q = f32[1024] negate(p)\n  r = f32[1024] add(q, p)\n'

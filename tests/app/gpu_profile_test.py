@@ -54,14 +54,14 @@ class Gpu(unittest.TestCase):
         module = self.path('m.hlo', HANDED)
         done = self.run_it('run', module, '--platform', 'gpu')
         self.assertEqual(done.returncode, 3, done.stdout)
-        self.assertIn('c (custom-call): custom call without implementation: ', done.stderr)
+        self.assertIn('c (custom-call): custom call that the platform does not implement: ', done.stderr)
         self.assertIn('--fallback cpu runs it on the host', done.stderr)
         self.assertEqual(done.stdout, '')
         done = self.run_it('run', module, '--platform', 'gpu', '--fallback', 'cpu')
         self.assertEqual(done.returncode, 0, done.stderr)
         told = done.stdout + done.stderr
-        self.assertEqual(told.count('custom call without implementation'), 1, told)
-        self.assertIn('on the host: c (custom-call): custom call without implementation; 128 B moved, ', told)
+        self.assertEqual(told.count('custom call that the platform does not implement'), 1, told)
+        self.assertIn('on the host: c (custom-call): custom call that the platform does not implement; 128 B moved, ', told)
         done = self.run_it('run', module, '--platform', 'gpu', '--fallback', 'cpu', '--json')
         fallback, = json.loads(done.stdout)['fallbacks']
         self.assertEqual((fallback['instruction'], fallback['bytes_moved']), ('c', 128))

@@ -185,6 +185,33 @@ class IgnoredInput(FolderTest):
         status, out, err = run('compare', *parts)
         self.assertEqual(status, 0, out + err)
 
+    def test_random_numbers_behind_an_undecided_branch_are_unknown(self):
+        """Whether the branch draws is not known: neither is what is drawn behind it, and no file holds such a value."""
+        state = 'u64[2] rng-get-and-update-state(), delta=1'
+        module, part = self.path('b.hlo', 'HloModule m\nf {\n  a = f32[2] parameter(0)\n  ROOT s = ' + state + '\n}\ng {\n'
+                                 '  a = f32[2] parameter(0)\n  ROOT s = u64[2] constant({1,2})\n}\nENTRY e {\n  x = f32[2] parameter(0)\n'
+                                 '  p = pred[] custom-call(x), custom_call_target="xla_ffi_python_cpu_callback"\n'
+                                 '  d = u64[2] conditional(p, x, x), true_computation=f, false_computation=g\n'
+                                 '  s = ' + state + '\n  ROOT r = u64[2] negate(s)\n}\n'), self.path('part.hlo')
+        status, out, err = run('run', module, '--platform', 'interpreter')
+        self.assertEqual(status, 3, out)
+        self.assertIn('d could not draw its random numbers, and how many is unknown: ', err)
+        status, out, err = run('extract', module, 'r', '-o', part, '--json')
+        report = json.loads(out)
+        self.assertEqual((report['inputs'], report['expected']), (None, None), out + err)
+
+    def test_what_is_received_needs_what_is_sent(self):
+        transfer = ', channel_id=1, frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n'
+        module, part = self.path('t.hlo', 'HloModule m, num_partitions=2\nENTRY e {\n  x = f32[2] parameter(0)\n  t = token[] after-all()\n'
+                                 '  q = (f32[2], u32[], token[]) recv(t)' + transfer + '  w = (f32[2], u32[], token[]) send(x, t)' + transfer +
+                                 '  v = (f32[2], token[]) recv-done(q), channel_id=1\n  k = token[] send-done(w), channel_id=1\n'
+                                 '  y = f32[2] get-tuple-element(v), index=0\n  r = f32[2] negate(y)\n'
+                                 '  c = f32[2] custom-call(x), custom_call_target="xla_ffi_python_cpu_callback"\n'
+                                 '  ROOT z = (f32[2], f32[2]) tuple(r, c)\n}\n'), self.path('part.hlo')
+        status, out, err = run('extract', module, 'r', '-o', part, '--inputs', self.npz('i.npz', in0=floats(1, 2)), '--json')
+        report = json.loads(out)
+        self.assertEqual((status, bool(report['expected'])), (0, True), out + err)
+
     def test_callbacks_that_xla_refuses_fail_where_they_are_executed(self):
         module = self.path('c.hlo', CALLBACKS)
         inputs = self.npz('i.npz', in0=('<i4', (), struct.pack('<i', 1)))

@@ -117,6 +117,18 @@ class Memory(FolderTest):
         self.assertIn("advice: donate 3 arguments, the largest number 0 (params['w'])", text)
         self.assertIn('; not verified', text)
 
+    def test_a_small_part_of_much_memory_is_said_to_the_byte(self):
+        folder = self.dump()
+        buffers = os.path.join(folder, 'module_0000.m.cpu_after_optimizations-buffer-assignment.txt')
+        with open(buffers) as file:
+            text = file.read()
+        with open(buffers, 'w') as file:
+            file.write(text.replace('BufferAssignment:\n', 'BufferAssignment:\nallocation 99: size 50000000, preallocated-temp:\n value: <99 u @0> (size=50000000,offset=0): u8[50000000]{0}\n', 1))
+        report = self.report(folder, '--advise')
+        after, before = report['advice'][0]['new_peak_bytes'], report['modules'][0]['peak_bytes']
+        self.assertEqual((before - after, before // 1_000_000), (1536, 50))
+        self.assertIn(f': 1536 B less, {after} B instead of {before} B; not verified', run('info', '--memory', '--advise', folder)[1])
+
     def test_arguments_that_are_aliased_are_not_advised(self):
         advice, = self.report(self.dump(', input_output_alias={ {0}: (0, {}, may-alias) }'), '--advise')['advice']
         self.assertEqual([one['parameter'] for one in advice['donations']], [1, 3])

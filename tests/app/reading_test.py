@@ -379,6 +379,20 @@ class Reading(unittest.TestCase):
             dump = os.path.join(self.folder, f'dump{k}')
             self.assertEqual(records('info', dump, '--no-cache')[0]['modules'][0]['peak_bytes'], 5700)
 
+    def test_convert_says_what_a_form_of_text_leaves_out(self):
+        path = os.path.join(self.folder, 'ordered.hlo')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('HloModule m\nENTRY e {\n  x = f32[12] parameter(0)\n'
+                       '  c = f32[12] constant({1,2,3,4,5,6,7,8,9,10,11,12})\n'
+                       '  a = f32[12] add(x, c), backend_config={"a":"b"}\n'
+                       '  ROOT b = f32[12] negate(x), control-predecessors={a}\n}\n')
+        left = {'control': 'the control predecessors of 1 instruction are', 'config': 'the backend_config of 1 instruction is',
+                'values': 'the values of 1 constant are'}
+        for form, lost in [('hlo', []), ('hlo-short', ['control']), ('hlo-canonical', ['control', 'config', 'values'])]:
+            status, _, err = run('convert', path, '-', '--to', form)
+            self.assertEqual((status, err), (0, ''.join(
+                f'{path}: warning: {left[each]} left out of this form (--to hlo keeps everything)\n' for each in lost)), form)
+
 
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1], verbosity=0)

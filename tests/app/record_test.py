@@ -90,6 +90,20 @@ class Record(RecordTest):
         self.assertIn('only flags that any XLA has are set', err)
         self.assertIn('/hloscope-dump-2: 1 module, ', self.record()[1])
 
+    def test_a_launcher_of_a_python(self):
+        """`nice -n 1 /env/python program.py` runs that Python, not the first of PATH."""
+        self.install('jax', '0.10.2')
+        site = self.environment.pop('PYTHONPATH')
+        os.makedirs(self.path('env'))
+        python = self.path('env/python9', f'#!/bin/sh\nPYTHONPATH="{site}" exec "{sys.executable}" "$@"\n')
+        os.chmod(python, 0o755)
+        script = self.path('program.py', COMPILES)
+        for launcher in (['nice', '-n', '1'], ['env', 'A=b']):
+            status, out, err = self.record(command=[*launcher, python, script])
+            self.assertEqual(status, 0, err)
+            self.assertIn('records JAX 0.10.2 into ', out + err)
+            self.assertNotIn('only flags that any XLA has are set', err)
+
     def test_no_flag_that_the_xla_may_not_have(self):
         """An unknown flag ends the program: without a library to look into, only versions that were tried get newer ones."""
         for version, has in (('0.10.2', True), ('0.4.1', False), (None, False)):

@@ -1,8 +1,11 @@
 // Reports in words: what they say of values that differ inside where results agree.
 #include <gtest/gtest.h>
 
+#include "app/reports/bundle_report.h"
+#include "app/reports/diverge_report.h"
 #include "app/reports/leaf_report.h"
 #include "app/reports/profile_comparison_report.h"
+#include "app/reports/reduce_report.h"
 #include "app/reports/walk_report.h"
 
 namespace hloscope::app {
@@ -59,6 +62,24 @@ TEST(ReportWordsTest, InfinitiesOfOppositeSignsAreNotOnOneSide) {
   EXPECT_EQ(ErrorsText(leaf),
             "; 1 NaN on one side (actual 0, expected 1), 1 infinite on one side (actual 1, "
             "expected 0), 1 infinite with opposite signs");
+}
+
+// Texts of XLA have several lines, which are no escapes and no lines of ours.
+TEST(ReportWordsTest, ErrorsOfManyLinesAreLines) {
+  constexpr std::string_view kError = "verifier: no\n\nFailed after dce";
+  constexpr std::string_view kLines = "verifier: no\n    | \n    | Failed after dce\n";
+  debug::BundleCheck check;
+  check.verdict = kError;
+  EXPECT_EQ(BundleCheckText("b.hlob", check), "b.hlob: " + std::string(kLines));
+  debug::DivergeVerdict verdict;
+  verdict.sentence = kError;
+  EXPECT_TRUE(DivergeReportText({"m.hlo"}, verdict).starts_with("m.hlo: " + std::string(kLines)));
+  debug::ReduceReport reduced;
+  reduced.failure = debug::Failure{
+      .kind = debug::FailureKind::kError, .classes = {}, .text = std::string(kError)};
+  reduced.status = debug::ReduceStatus::kReduced;
+  EXPECT_NE(ReduceReportText({}, reduced).find("  " + std::string(kLines)), std::string::npos)
+      << ReduceReportText({}, reduced);
 }
 
 // What would be named follows from the noise, which may leave nothing open.

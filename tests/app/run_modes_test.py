@@ -444,20 +444,20 @@ ENTRY e {
             self.skipTest('no plugin for xla-cpu')
         status, out, err = self.run_text(*on, module)
         self.assertEqual((status, out), (3, ''))
-        self.assertIn('c (custom-call): custom call without implementation: ', err)
+        self.assertIn('c (custom-call): custom call that the platform does not implement: ', err)
         self.assertIn('--fallback cpu runs it on the host', err)
         status, (report,), _ = self.run_json(*on, '--fallback', 'cpu', '--reference_platform', 'interpreter', module)
         self.assertEqual((status, report['status']), (0, 'equal'), report)
         (fallback,) = report['fallbacks']
         self.assertEqual((fallback['instruction'], fallback['opcode'], fallback['reason'], fallback['bytes_moved']),
-                         ('c', 'custom-call', 'custom call without implementation', 128))
+                         ('c', 'custom-call', 'custom call that the platform does not implement', 128))
         self.assertGreater(fallback['time_us'], 0)
         status, out, _ = self.run_text(*on, '--fallback', 'cpu', '--profile', self.path('p.hloprof'), module)
         self.assertEqual(status, 0)
-        self.assertIn('on the host: c (custom-call): custom call without implementation; 128 B moved', out)
+        self.assertIn('on the host: c (custom-call): custom call that the platform does not implement; 128 B moved', out)
         told = subprocess.run([HLOSCOPE, 'profile', self.path('p.hloprof')], capture_output=True, text=True, check=True).stdout
         self.assertIn('host: fallbacks', told)
-        self.assertIn('on the host: c of program 1: custom-call: custom call without implementation, 128 bytes moved', told)
+        self.assertIn('on the host: c of program 1: custom-call: custom call that the platform does not implement, 128 bytes moved', told)
 
     def test_what_a_scan_applies_is_a_kernel(self):
         module = self.path('m.hlo', '''HloModule m

@@ -588,10 +588,18 @@ TEST(ReportValues, KeepsWhatHasARow) {
       R"({"status":"differs","outputs":[{"index":[1],"shape":"f32[3]","mismatched":12345,)"
       R"("max_abs_error":0.1,"max_ulp":1000000000,"first_mismatch":{"index":[2]}}],)"
       R"("walk":{"curve":[{"max_rel_error":"inf","executions":7}]},"kernels":{"slice":[{"line":3}]},)"
-      R"("xla_flags":{"xla_a":"0.5"},"bounds":{"f32":{"abs":1e-05}},"error":"element 0.1 of [123456,2] at <value>, 3.10.12","verdict":"result {0} differs in 1 of 3 elements; confirmed"})");
+      R"("xla_flags":{"xla_a":"0.5"},"bounds":{"f32":{"abs":1e-05}},"error":"element about 0.1 of [123456,2] at <value>, 3.10.12","verdict":"result {0} differs in 1 of 3 elements; confirmed"})");
   const std::string all = WithAllowedFields(json, ValuePolicy::kAll);
   EXPECT_NE(all.find("\"actual\":\"0.123456\""), std::string::npos) << all;
   EXPECT_EQ(all.find("mine"), std::string::npos) << all;
+}
+
+// Two numbers that are rounded to the same one are not said to be it.
+TEST(ReportValues, ARoundedNumberSaysSoOnce) {
+  const std::string once = WithoutElements("value was 0.1 and became -0.125; largest error 0.096");
+  EXPECT_EQ(once, "value was about 0.1 and became about -0.1; largest error about 0.1");
+  EXPECT_EQ(WithoutElements(once), once);
+  EXPECT_EQ(WithoutElements("in 3.5 s, 7 of 8"), "in 3.5 s, 7 of 8");
 }
 
 // Of a scalar as of any other result.

@@ -83,6 +83,23 @@ TEST(CompareValues, ReportsFirstAndWorstAndCountsErrorsByDecade) {
   EXPECT_GE(result.passing_bounds.size(), 2u);
 }
 
+TEST(CompareValues, PassingBoundsAreOfOneDigitAndNoneIsNeedless) {
+  const auto pairs = [](float actual, float expected) {
+    std::vector<std::pair<double, double>> all;
+    const auto result = CompareArrays(Floats({actual}), Floats({expected}), {});
+    for (const BoundPair& pair : result.passing_bounds) {
+      all.emplace_back(pair.absolute, pair.relative);
+    }
+    return all;
+  };
+  using Pairs = std::vector<std::pair<double, double>>;
+  // 0.567 of 1.75, where 6 * 0.1 is not the double next to 0.6.
+  EXPECT_EQ(pairs(0.7578125f, 1.75f), (Pairs{{1, 0}, {0.1, 0.6}}));
+  // An error of 1 passes with an absolute bound of 1: no relative one is needed beside it.
+  EXPECT_EQ(pairs(0.75f, 1.75f), (Pairs{{1, 0}}));
+  EXPECT_EQ(pairs(0x1p-9f, 0), (Pairs{{0.002, 0}}));
+}
+
 TEST(CompareValues, HistogramClassesBeginAtTheBounds) {
   EXPECT_EQ(ErrorHistogram::ClassOf(0), 0u);
   EXPECT_EQ(ErrorHistogram::ClassOf(1e-13), 1u);

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <thread>
 #include <utility>
 
 #include "core/backends/make_platform.h"
@@ -156,6 +158,24 @@ TEST_F(FallbackTest, ANameInTheErrorSavesTheSearch) {
   EXPECT_EQ(loads_, 2);
 }
 
+// A part takes longer than half of the time that was left.
+TEST_F(FallbackTest, ASlowSearchDoesNotLoseTheError) {
+  replay::RunOptions options;
+  const auto begin = std::chrono::steady_clock::now();
+  options.budget.deadline = begin + std::chrono::seconds(2);
+  const auto platform = Make(
+      [&](const hlo::Module& m, hlo::InstructionId id) {
+        if (loads_ > 1) std::this_thread::sleep_until(begin + std::chrono::milliseconds(1500));
+        return m[id].opcode == hlo::Opcode::kTanh;
+      },
+      Fallback::kError);
+  const auto loaded = platform->Load(hlo::ParseText(kChain).module, options);
+  ASSERT_FALSE(loaded.has_value());
+  EXPECT_NE(loaded.error().message.find("internal: cannot do that"), std::string::npos)
+      << loaded.error().message;
+  EXPECT_LE(loads_, 2);
+}
+
 TEST_F(FallbackTest, WhatIsRefusedRunsOnTheHost) {
   const Events events = ExpectSame(IsOpcode(hlo::Opcode::kTanh), kChain);
   ASSERT_EQ(events.fallbacks.size(), 2u);
@@ -268,7 +288,8 @@ ENTRY e {
   EXPECT_FALSE(events.results[0].value.has_value());
   EXPECT_TRUE(events.results[1].value.has_value());
   ASSERT_EQ(events.fallbacks.size(), 1u);
-  EXPECT_EQ(events.fallbacks[0].reason, "custom call without implementation");
+  EXPECT_EQ(events.fallbacks[0].reason, "custom call that the platform does not implement");
+  EXPECT_EQ(events.fallbacks[0].bytes_moved, 16);  // a there; nothing of c came back
 }
 
 TEST_F(FallbackTest, TheFixIsNotPromisedWhereTheHostCannot) {

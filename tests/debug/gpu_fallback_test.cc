@@ -58,7 +58,8 @@ TEST(GpuFallback, ByDefaultNothingIsHandedOver) {
     ASSERT_FALSE(out.status.has_value());
     EXPECT_EQ(out.status.error().error_class, ErrorClass::kUnsupported);
     EXPECT_EQ(out.status.error().message,
-              "c (custom-call): custom call without implementation: our compiler generates no code "
+              "c (custom-call): custom call that the platform does not implement: our compiler "
+              "generates no code "
               "for it; and 1 more, k");
     EXPECT_EQ(out.status.error().hint, "--fallback cpu runs them on the host");
     EXPECT_TRUE(out.events.Of<replay::LeafResult>().empty());
@@ -73,7 +74,7 @@ TEST(GpuFallback, AskedForItIsCounted) {
   const auto told = out.events.Of<RunFallback>();
   ASSERT_EQ(told.size(), 2u);
   for (const RunFallback* each : told) {
-    EXPECT_EQ(each->reason, "custom call without implementation");
+    EXPECT_EQ(each->reason, "custom call that the platform does not implement");
     EXPECT_EQ(each->bytes_moved, 2 * 64);
     EXPECT_GT(each->time_us, 0);
   }

@@ -345,6 +345,25 @@ TEST(ExplainTest, RowsCanBeFound) {
   }
 }
 
+// The trace of the operation, and that of the call behind it in another file.
+TEST(ExplainTest, AnErrorThatJaxRaisesTwiceIsOne) {
+  constexpr std::string_view kMessage =
+      "NotImplementedError: MLIR translation rule for primitive 'foo' not found for platform cpu\n";
+  std::string text =
+      "Traceback (most recent call last):\n  File \"/home/me/model.py\", line 14, in f\n";
+  text.append("jax._src.source_info_util.JaxStackTraceBeforeTransformation: ").append(kMessage);
+  text.append("\nThe above exception was the direct cause of the following exception:\n\n");
+  const std::string call =
+      "Traceback (most recent call last):\n  File \"/home/me/run.py\", line 7, in main\n" +
+      std::string(kMessage);
+  const auto once = ExplainErrors(text + call);
+  ASSERT_EQ(once.size(), 1u);
+  EXPECT_EQ(once[0].file, "/home/me/model.py");
+  EXPECT_EQ(once[0].line, 14);
+  // Again without such a trace: another one.
+  EXPECT_EQ(ExplainErrors(text + call + "\n" + call).size(), 2u);
+}
+
 TEST(ExplainTest, DamagedTextsAreSurvived) {
   std::mt19937 random(7);
   const char* more = std::getenv("HLOSCOPE_MUTATIONS");

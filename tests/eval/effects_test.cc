@@ -107,6 +107,46 @@ ENTRY e {
   EXPECT_EQ(run.outfeeds, 0);
 }
 
+// Nobody knows how many random numbers were drawn where what decides is missing, or an operand of
+// what draws: what is drawn behind it is unknown, and all else has its value.
+TEST(Effects, RandomNumbersBehindUnknownDrawsAreMissing) {
+  const std::string head = R"(HloModule m
+draws { a = f32[] parameter(0)
+  ROOT s = u64[2] rng-get-and-update-state(), delta=64 }
+rests { a = f32[] parameter(0)
+  ROOT s = u64[2] constant({1,2}) }
+go_on { a = u64[2] parameter(0)
+  ROOT c = pred[] custom-call(), custom_call_target="no such" }
+body { a = u64[2] parameter(0)
+  ROOT s = u64[2] rng-get-and-update-state(), delta=1 }
+ENTRY e {
+  before = u64[2] rng-get-and-update-state(), delta=1
+  x = f32[] custom-call(), custom_call_target="no such"
+  p = pred[] custom-call(), custom_call_target="no such"
+  one = f32[] constant(1)
+)";
+  const std::string tail = R"(
+  state = u64[2] rng-get-and-update-state(), delta=1
+  number = f32[] rng(one, one), distribution=rng_uniform
+  ROOT r = (u64[2], u64[2], f32[], f32[]) tuple(before, state, number, one)
+})";
+  const auto known = [&](const std::string& line) {
+    const Outcome run = RunText(head + line + tail);
+    EXPECT_TRUE(run.evaluation.has_value()) << run.evaluation.error().ToString();
+    std::string all;
+    for (const Value& value : run.evaluation->result.elements()) {
+      all += value.is_missing() ? '-' : '+';
+    }
+    return all;
+  };
+  EXPECT_EQ(known("  d = f32[] add(x, one)\n"), "++++");
+  EXPECT_EQ(known("  d = u64[2] conditional(p, one, one), true_computation=draws, "
+                  "false_computation=rests\n"),
+            "+--+");
+  EXPECT_EQ(known("  d = u64[2] while(before), condition=go_on, body=body\n"), "+--+");
+  EXPECT_EQ(known("  d = f32[] rng(x, one), distribution=rng_uniform\n"), "+--+");
+}
+
 TEST(Effects, AResultWithoutElementsNeedsNoEvaluation) {
   const Outcome run = RunText(R"(HloModule m
 ENTRY e {

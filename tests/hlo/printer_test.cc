@@ -270,6 +270,23 @@ ENTRY e {
 )");
 }
 
+// XLA prints the body of a reduce-scatter as `calls=`, which names no attribute of it.
+TEST(PrinterTest, ReadsCanonicalBodiesThatXlaPrintsAsCalls) {
+  const std::string canonical = Print(R"(HloModule m, replica_count=2
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  ROOT r = f32[2] reduce-scatter(x), replica_groups={{0,1}}, dimensions={0}, to_apply=add
+}
+)",
+                                      TextFormat::kCanonical);
+  EXPECT_NE(canonical.find("dimensions={0}, calls=\n  {"), std::string::npos) << canonical;
+  const std::string read = Print(canonical, TextFormat::kHlo);
+  EXPECT_NE(read.find("dimensions={0}, to_apply=%_\n"), std::string::npos) << read;
+}
+
 // Each computation calls the one before twice: 2^60 bodies, were they all printed.
 TEST(PrinterTest, BoundsCanonicalBodies) {
   std::string text = "HloModule m\nc0 { ROOT a = f32[] parameter(0) }\n";

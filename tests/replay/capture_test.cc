@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -144,8 +147,26 @@ TEST_F(Capture, OneInstructionInEveryForm) {
   EXPECT_EQ(numbers.elements, 2);
   EXPECT_EQ(numbers.low, bytes.data<float>()[1]);
   EXPECT_EQ(numbers.high, bytes.data<float>()[0]);
-  EXPECT_EQ(numbers.first[0], bytes.data<float>()[0]);
-  EXPECT_EQ(numbers.first[1], bytes.data<float>()[1]);
+  EXPECT_EQ(numbers.first[0].real(), bytes.data<float>()[0]);
+  EXPECT_EQ(numbers.first[1].real(), bytes.data<float>()[1]);
+}
+
+TEST(ValueStatisticsTest, OfComplexElementsAreThoseOfTheirAbsoluteValues) {
+  using C = std::complex<float>;
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const C data[] = {{3, -4}, {0, 1}, {0, 0}, {1, kNan}, {0, -kInf}, {kInf, kNan}};
+  const auto numbers =
+      StatisticsOf(Literal::Of<C>(hlo::Shape::Array(hlo::ElementType::kC64, {6}), data));
+  EXPECT_EQ(numbers.elements, 6);
+  EXPECT_EQ(numbers.low, 0);
+  EXPECT_EQ(numbers.high, 5);
+  EXPECT_EQ(numbers.mean, 2);
+  EXPECT_DOUBLE_EQ(numbers.rms, std::sqrt(26.0 / 3));
+  EXPECT_EQ(numbers.nans, 2);
+  EXPECT_EQ(numbers.infinities, 1);
+  EXPECT_EQ(numbers.zeros, 1);
+  EXPECT_EQ(numbers.first[0], std::complex<double>(3, -4));
 }
 
 TEST_F(Capture, ResultsInEveryForm) {

@@ -169,7 +169,8 @@ TEST(Gpu, LibraryCallsOnTheEvaluatorAreReported) {
   for (const char* const platform : {"cpu", "gpu-sim", "gpu"}) {
     const Outcome outcome = RunOn(platform, kHostFallback, {Positive()});
     ASSERT_EQ(outcome.fallbacks.size(), 1u) << platform;
-    EXPECT_EQ(outcome.fallbacks[0].reason, "custom call without implementation") << platform;
+    EXPECT_EQ(outcome.fallbacks[0].reason, "custom call that the platform does not implement")
+        << platform;
     EXPECT_EQ(outcome.executed.evaluated, 1) << platform;
     EXPECT_EQ(outcome.executed.kernels, 2) << platform;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <set>
 
@@ -243,6 +244,15 @@ TEST(CapturedValuesTest, ElementsThatDifferReadDifferently) {
   EXPECT_EQ(FirstElementsText(a, hlo::ElementType::kF32), "0.33333334, 1e-07");
   EXPECT_NE(FirstElementsText(a, hlo::ElementType::kF32),
             FirstElementsText(b, hlo::ElementType::kF32));
+}
+
+TEST(CapturedValuesTest, ComplexElementsAreShownWithBothParts) {
+  const std::complex<float> data[] = {{3, -4}, {0, 1}};
+  const auto type = hlo::ElementType::kC64;
+  const replay::ValueStatistics values = replay::StatisticsOf(
+      hlo::Literal::Of<std::complex<float>>(hlo::Shape::Array(type, {2}), data));
+  EXPECT_EQ(FirstElementsText(values, type), "(3, -4), (0, 1)");
+  EXPECT_EQ(RangeText(values, type), "absolute values 1 to 5, mean 3");
 }
 
 TEST_F(ValuesTest, ValuesOfAStageThatWasNotRunAreNotMadeUp) {

@@ -19,8 +19,8 @@ inline constexpr std::string_view kPartRanOnHost = "part ran on the host";
 
 struct HostRuns {
   // By instruction of the stage, a sentence with the program, the reason, the bytes moved and the
-  // time: "ran on the host in the run of jit_f on gpu: custom call without implementation, 128
-  // bytes moved, 3.2 us: our compiler writes no code for it".
+  // time: "ran on the host in the run of jit_f on gpu: custom call that the platform does not
+  // implement, 128 bytes moved, 3.2 us: our compiler writes no code for it".
   std::map<uint32_t, std::string> sentences;
 };
 

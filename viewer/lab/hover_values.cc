@@ -31,7 +31,7 @@ std::string SideText(std::string_view side, const replay::ValueStatistics& value
                      const hlo::Shape& shape) {
   std::string text = fmt::format("{}: {}", side, FirstElementsText(values, shape.element_type()));
   if (values.elements != 1 || values.nans + values.infinities > 0) {
-    text += "\n    " + RangeText(values);
+    text += "\n    " + RangeText(values, shape.element_type());
   }
   return text;
 }

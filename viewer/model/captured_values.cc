@@ -176,12 +176,16 @@ std::string FirstElementsText(const ValueStatistics& values, hlo::ElementType ty
   std::string text;
   const int64_t shown = std::min({values.elements, ValueStatistics::kFirst, most});
   for (int64_t i = 0; i < shown; ++i) {
-    text += (i > 0 ? ", " : "") + ElementText(values.first[i], type);
+    const std::complex<double> element = values.first[i];
+    const std::string real = ElementText(element.real(), type);
+    text += i > 0 ? ", " : "";
+    text += hlo::IsComplex(type) ? fmt::format("({}, {})", real, ElementText(element.imag(), type))
+                                 : real;
   }
   return values.elements > shown ? text + ", …" : text;
 }
 
-std::string RangeText(const ValueStatistics& values) {
+std::string RangeText(const ValueStatistics& values, hlo::ElementType type) {
   if (values.elements == 0) return "empty";
   const int64_t finite = values.elements - values.nans - values.infinities;
   std::string text;
@@ -191,6 +195,7 @@ std::string RangeText(const ValueStatistics& values) {
     text = fmt::format("{} to {}, mean {}", NumberText(values.low), NumberText(values.high),
                        NumberText(values.mean));
   }
+  if (finite > 0 && hlo::IsComplex(type)) text = "absolute values " + text;
   const auto add = [&text](int64_t count, std::string_view what) {
     if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
   };

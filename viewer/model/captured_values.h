@@ -63,8 +63,9 @@ class CapturedValuesCollector : public replay::RunStream {
 // that differ read differently.
 std::string FirstElementsText(const replay::ValueStatistics& values, hlo::ElementType type,
                               int64_t most = replay::ValueStatistics::kFirst);
-// "-1 to 3, mean 0.5, 2 NaN, 1 infinite"; "empty".
-std::string RangeText(const replay::ValueStatistics& values);
+// "-1 to 3, mean 0.5, 2 NaN, 1 infinite"; "empty"; "absolute values 0 to 3, mean 0.5" of a complex
+// type.
+std::string RangeText(const replay::ValueStatistics& values, hlo::ElementType type);
 std::string NumberText(double value);
 
 }  // namespace hloscope::viewer

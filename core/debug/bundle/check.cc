@@ -15,6 +15,7 @@
 #include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/bundle/machine.h"
 #include "core/debug/bundle/redactor.h"
+#include "core/debug/bundle/report_values.h"
 #include "core/debug/bundle/untrusted_request.h"
 #include "core/debug/run/against_module.h"
 #include "core/dump/load.h"
@@ -224,12 +225,20 @@ class Check {
       why += fmt::format("; changed since the bundle was made: {}", parts);
     }
     check_.status = why.empty() ? CheckStatus::kReproduced : CheckStatus::kNotReproduced;
-    const std::string what = now.failure ? now.failure->text : "nothing fails, as recorded";
+    std::string what = now.failure ? now.failure->text : "nothing fails, as recorded";
+    if (!now.failure && HoldsDifference()) what += "; what `diverge` found is not replayed";
     check_.verdict = why.empty() ? "reproduced: " + what : "not reproduced: " + why;
     if (!why.empty()) {
       BoundTexts(check_.notes);
       for (const std::string& note : check_.notes) check_.verdict += "; " + note;
     }
+  }
+
+  // Whether a verdict is in the bundle that its run does not show, as of stages of a dump.
+  bool HoldsDifference() const {
+    if (!bundle_.Has(BundlePart::kVerdict)) return false;
+    const auto verdict = bundle_.Read(BundlePart::kVerdict);
+    return verdict.has_value() && IsOfDifference(*verdict);
   }
 
   // Ways of libraries that are not taken as recorded.

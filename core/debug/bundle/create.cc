@@ -284,7 +284,7 @@ class Creation {
     manifest_.instructions = static_cast<int64_t>(module.module->instructions().size());
     module_text_ = module.text;
     manifest_.notes = module.notes;
-    if (!source_.choice.empty()) Note(redactor_.Text(source_.choice));
+    for (const std::string& note : source_.notes) Note(redactor_.Text(note));
     for (std::string& note : SpelledSecrets(*source_.module, redactor_)) Note(std::move(note));
     NoteElided();
     Add(BundlePart::kModule, module.text);

@@ -40,7 +40,7 @@ struct BundleSource {
   std::string verdict_json;   // the line of `diverge`
   std::string profile_json, profile_comparison_json;
   std::string note;
-  std::string choice;                        // which module of a dump it is, in a sentence
+  std::vector<std::string> notes;            // which module of a dump it is, and such, in sentences
   std::shared_ptr<const hlo::Module> other;  // whose results are those expected; null: none
   std::shared_ptr<const hlo::Module> reduced;
   std::vector<hlo::Literal> reduced_arguments;  // what it fails on; empty: made up from the seed

@@ -200,7 +200,14 @@ std::string WithoutElements(std::string_view sentence) {
         token.is_version || is_index ||
         IsCounted(std::string_view(text).substr(0, at), std::string_view(text).substr(end),
                   token.is_whole && !token.is_hex);
-    out += is_kept ? std::string(number) : Hidden(number, token);
+    std::string shown = is_kept ? std::string(number) : Hidden(number, token);
+    if (!is_kept && !token.is_whole) {
+      // Of "-0.125" the sign is there already; a text that was rounded once stays as it is.
+      const size_t sign = out.size() - (out.ends_with('-') ? 1 : 0);
+      constexpr std::string_view kRounded = "about ";
+      if (!std::string_view(out).substr(0, sign).ends_with(kRounded)) out.insert(sign, kRounded);
+    }
+    out += shown;
     at = end;
     if (!token.is_version) continue;
     const size_t more = RunLength(text, at, [](char d) { return d == '.' || IsAlphanumeric(d); });
@@ -229,6 +236,11 @@ void HideValues(Failure& failure) {
     HideValues(failure.text);
   }
   failure.text = WithoutElements(failure.text);
+}
+
+bool IsOfDifference(const std::string& verdict_json) {
+  const OrderedJson json = ParseOrderedJson(verdict_json).value_or(nullptr);
+  return json.is_object() && json.value("status", OrderedJson()) == "differs";
 }
 
 std::string SentenceOf(const std::string& verdict_json) {

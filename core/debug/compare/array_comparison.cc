@@ -1,8 +1,11 @@
 // Pieces, their texts and their sum.
 #include "core/debug/compare/array_comparison.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "core/base/jobs.h"
@@ -40,13 +43,14 @@ std::string ElementText(ElementType type, const std::byte* at) {
   return "(" + RealText(part, at) + ", " + RealText(part, at + hlo::StorageBytes(part)) + ")";
 }
 
-// One significant digit, upwards.
+// One significant digit in decimal, upwards: the double next to 0.6, not 6 tenths.
 double RoundedUp(double value) {
   if (value == 0 || !std::isfinite(value)) return value;
-  double unit = 1;
-  while (unit > value) unit /= 10;
-  while (unit * 10 <= value) unit *= 10;
-  return std::ceil(value / unit) * unit;
+  const std::string text = fmt::format("{:.0e}", value);
+  const double rounded = std::strtod(text.c_str(), nullptr);
+  if (rounded >= value) return rounded;
+  const std::string next = std::to_string(text[0] - '0' + 1) + text.substr(1);
+  return std::strtod(next.c_str(), nullptr);
 }
 
 // Bounds that would have let everything pass: the tightest relative one beside each absolute one.
@@ -60,6 +64,7 @@ std::vector<BoundPair> PassingBounds(const PairStatistics& pairs) {
     relative = std::max(relative, pairs.max_rel_by_abs[k]);
     const double absolute = k >= 2 ? ErrorHistogram::kBounds[k - 2] : 0;
     if (pairs.max_rel_by_abs[k] == 0 || !std::isfinite(relative)) continue;
+    if (absolute >= passing.front().absolute) continue;  // the first pair is tighter
     BoundPair pair{absolute, RoundedUp(relative)};
     // A smaller absolute bound under the same relative one makes the larger needless.
     if (passing.back().relative == pair.relative) passing.pop_back();

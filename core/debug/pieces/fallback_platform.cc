@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "core/analysis/place/placement.h"
@@ -283,8 +284,15 @@ class FallbackPlatform : public replay::Platform {
       if (reason == hlo::FallbackReason::kNone) return std::unexpected(std::move(error));
       return AllOnHost(std::move(module), options, reason, std::move(error));
     }
+    // A name is worth half of the time that is left: the error must not be lost to the deadline.
+    std::optional<std::chrono::steady_clock::time_point> until;
+    if (fallback_ != Fallback::kHost && options.budget.deadline) {
+      const auto now = std::chrono::steady_clock::now();
+      until = now + (*options.budget.deadline - now) / 2;
+    }
     const RefusalSearch::Load load =
         [&](const std::shared_ptr<const Module>& part) -> Result<std::optional<Error>> {
+      if (until && std::chrono::steady_clock::now() >= *until) return std::nullopt;
       const auto loaded = platform_->Load(part, options);
       if (loaded.has_value()) return std::nullopt;
       if (Ends(loaded.error(), options)) return std::unexpected(loaded.error());

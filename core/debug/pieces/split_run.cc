@@ -249,12 +249,16 @@ Result<SplitRun::PartRun> SplitRun::RunWithout(Frame& frame, const Piece& piece,
 // The time around a run on the device goes by bytes to what came and went: to fallbacks what was
 // brought for them or came of them, to nobody the inputs and results of the module.
 void SplitRun::ChargeCopies(Frame& frame, const Piece& piece, double copies_us) {
+  // Nothing is copied of a value that failed.
+  const auto bytes = [&](InstructionId id) {
+    return FirstMissing(frame, {&id, 1}) == nullptr ? Bytes(id) : 0;
+  };
   int64_t all = 0;
-  for (const InstructionId id : piece.frontier) all += Bytes(id);
-  for (const InstructionId id : piece.results) all += Bytes(id);
+  for (const InstructionId id : piece.frontier) all += bytes(id);
+  for (const InstructionId id : piece.results) all += bytes(id);
   if (all == 0) return;
   const auto share = [&](InstructionId id) {
-    return copies_us * static_cast<double>(Bytes(id)) / static_cast<double>(all);
+    return copies_us * static_cast<double>(bytes(id)) / static_cast<double>(all);
   };
   for (const InstructionId id : piece.results) frame.values[id].copy_us = share(id);
   for (const InstructionId id : piece.frontier) {
@@ -262,7 +266,7 @@ void SplitRun::ChargeCopies(Frame& frame, const Piece& piece, double copies_us) 
     while (module_[source].opcode == Opcode::kGetTupleElement) source = module_.operands(source)[0];
     if (frame.split->runs_on(source) != RunsOn::kHost) continue;
     Tally& tally = tallies_[source];
-    tally.bytes += Bytes(id);
+    tally.bytes += bytes(id);
     tally.us += share(id);
     result_.run_us += share(id);
   }

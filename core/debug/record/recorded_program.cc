@@ -117,6 +117,13 @@ void FindPython(const std::vector<std::string>& command, const Environment& envi
     found.script_path = found.program;
     return;
   }
+  // `nice -n 5 python a.py`, `env A=b python -m m`, `mpirun -n 2 /a/python a.py`.
+  for (size_t k = 1; k < command.size(); ++k) {
+    if (!IsPython(command[k]) || InPath(command[k], environment).empty()) continue;
+    found.python = InPath(command[k], environment);
+    FindScript({command.begin() + static_cast<std::ptrdiff_t>(k), command.end()}, found);
+    return;
+  }
   // A launcher or a shell script most likely runs the environment's own.
   for (const char* name : {"python3", "python"}) {
     if (found.python.empty()) found.python = InPath(name, environment);

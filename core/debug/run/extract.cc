@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <set>
 
 #include "core/analysis/place/placement.h"
 #include "core/base/counted.h"
@@ -229,6 +230,67 @@ std::vector<bool> MovesState(const Module& module) {
   });
 }
 
+// What receives on a channel, and what sends on it, by instruction: also through what it calls.
+struct Channel {
+  std::vector<bool> receives, sends;
+};
+
+std::vector<Channel> ChannelsOf(const Module& module) {
+  std::set<int64_t> numbers;
+  const auto number = [&](const hlo::Instruction& i) {
+    return module.GetInt(i, hlo::AttributeKey::kChannelId);
+  };
+  for (const hlo::Instruction& i : module.instructions()) {
+    if (i.opcode == Opcode::kRecv) numbers.insert(number(i));
+  }
+  std::vector<Channel> channels;
+  for (const int64_t each : numbers) {
+    const auto is = [&](Opcode a, Opcode b) {
+      return IsOrCalls(module, [&, a, b](const hlo::Instruction& i) {
+        return (i.opcode == a || i.opcode == b) && number(i) == each;
+      });
+    };
+    channels.push_back(
+        {is(Opcode::kRecv, Opcode::kRecvDone), is(Opcode::kSend, Opcode::kSendDone)});
+  }
+  return channels;
+}
+
+// By instruction of the entry: true for what `root` depends on, by operands, by the state of
+// generators and infeeds, or because it receives what that sends.
+std::vector<bool> NeededFor(const Module& module, InstructionId root) {
+  std::vector<bool> is_needed(module.instructions().size(), false);
+  is_needed[root.index] = true;
+  const std::vector<bool> moves_state = MovesState(module);
+  std::vector<Channel> channels = ChannelsOf(module);
+  const hlo::Computation& entry = module[module.entry_id()];
+  const uint32_t first = entry.first_instruction, end = first + entry.instruction_count;
+  // Another round for each channel at most: its sends may stand behind what receives from them.
+  for (bool again = true; again;) {
+    again = false;
+    // Backwards: users come behind operands, and what reads a state behind what moved it.
+    bool is_state_needed = false;
+    for (uint32_t i = end; i-- > first;) {
+      if (is_state_needed && moves_state[i]) is_needed[i] = true;
+      if (!is_needed[i]) continue;
+      is_state_needed = is_state_needed || moves_state[i];
+      for (const InstructionId operand : module.operands(InstructionId(i))) {
+        is_needed[operand.index] = true;
+      }
+      again = std::erase_if(channels,
+                            [&](const Channel& channel) {
+                              if (!channel.receives[i]) return false;
+                              for (uint32_t k = first; k < end; ++k) {
+                                if (channel.sends[k]) is_needed[k] = true;
+                              }
+                              return true;
+                            }) > 0 ||
+              again;
+    }
+  }
+  return is_needed;
+}
+
 }  // namespace
 
 Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth,
@@ -279,20 +341,7 @@ Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, 
 Result<std::shared_ptr<const Module>> OnlyFor(std::shared_ptr<const Module> module,
                                               InstructionId root) {
   if ((*module)[root].computation != module->entry_id()) return module;
-  std::vector<bool> is_needed(module->instructions().size(), false);
-  is_needed[root.index] = true;
-  const std::vector<bool> moves_state = MovesState(*module);
-  bool is_state_needed = false;
-  // Backwards: users come behind operands, and what reads a state behind what moved it.
-  const uint32_t first = (*module)[module->entry_id()].first_instruction;
-  for (uint32_t i = root.index + 1; i-- > first;) {
-    if (is_state_needed && moves_state[i]) is_needed[i] = true;
-    if (!is_needed[i]) continue;
-    is_state_needed = is_state_needed || moves_state[i];
-    for (const InstructionId operand : module->operands(InstructionId(i))) {
-      is_needed[operand.index] = true;
-    }
-  }
+  const std::vector<bool> is_needed = NeededFor(*module, root);
   hlo::Rewriter rewriter(module);
   rewriter.SetRoot(module->entry_id(), root);
   for (uint32_t i = 0; i < module->instructions().size(); ++i) {
@@ -316,15 +365,27 @@ std::vector<bool> NeedsCallback(const Module& module) {
   std::vector<bool> needs = IsOrCalls(
       module, [&](const hlo::Instruction& i) { return analysis::IsHostCallback(module, i); });
   const std::vector<bool> moves_state = MovesState(module);
-  bool state_needs = false;
+  std::vector<Channel> channels = ChannelsOf(module);
   const hlo::Computation& entry = module[module.entry_id()];
-  for (uint32_t k = 0; k < entry.instruction_count; ++k) {
-    const uint32_t i = entry.first_instruction + k;
-    const auto operands = module.operands(InstructionId(i));
-    const bool uses =
-        std::ranges::any_of(operands, [&](InstructionId operand) { return needs[operand.index]; });
-    needs[i] = needs[i] || uses || (state_needs && moves_state[i]);
-    state_needs = state_needs || (needs[i] && moves_state[i]);
+  const uint32_t first = entry.first_instruction, end = first + entry.instruction_count;
+  for (bool again = true; again;) {
+    bool state_needs = false;
+    for (uint32_t i = first; i < end; ++i) {
+      const auto operands = module.operands(InstructionId(i));
+      const bool uses = std::ranges::any_of(
+          operands, [&](InstructionId operand) { return needs[operand.index]; });
+      needs[i] = needs[i] || uses || (state_needs && moves_state[i]);
+      state_needs = state_needs || (needs[i] && moves_state[i]);
+    }
+    // What is sent comes from one: so does what receives it, which may stand before.
+    again = std::erase_if(channels, [&](const Channel& channel) {
+              bool sends = false;
+              for (uint32_t i = first; i < end; ++i) sends |= channel.sends[i] && needs[i];
+              for (uint32_t i = first; i < end && sends; ++i) {
+                if (channel.receives[i]) needs[i] = true;
+              }
+              return sends;
+            }) > 0;
   }
   return needs;
 }

@@ -40,6 +40,10 @@ struct InputSpec {
   bool edge_values = false;
   bool flush_denormals = false;  // of results too
 
+  /// From the seed and the switches below it.
+  bool are_generated() const {
+    return files.empty() && literals_file.empty() && arguments.empty() && infeed.empty();
+  }
   /// The same, but these arguments instead of files; none: generated from the seed.
   InputSpec With(std::vector<hlo::Literal> values) const;
 };

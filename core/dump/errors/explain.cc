@@ -225,7 +225,7 @@ class Explainer {
     if (error.fix.contains(kFunction) && FrontEndOf(lines_, k) == FrontEnd::kKeras)
       FitToKeras(error.fix, error.op);
     std::string node = error.node;
-    if (IsKnown(error, evidence, is_definition)) return node;
+    if (IsKnown(error, evidence, is_definition, k)) return node;
     if (errors_.size() < most_) {
       if (is_definition) defined_.insert(errors_.size());
       if (row.is_general) general_.emplace(errors_.size(), captures["what"]);
@@ -239,7 +239,7 @@ class Explainer {
   // Logs and tracebacks say the same several times, some of them without the source line.
   // `is_definition`: the line is that of a variable, which another may replace.
   bool IsKnown(const ExplainedError& error, const std::optional<Evidence>& evidence,
-               bool is_definition) {
+               bool is_definition, size_t k) {
     std::string what =
         fmt::format("{}\n{}\n{}\n{}", error.kind, error.node, error.op, error.reason);
     if (evidence) {
@@ -247,6 +247,10 @@ class Explainer {
           fmt::format("{}\n{}", error.kind, evidence->key.empty() ? error.reason : evidence->key);
       told_.insert(evidence->key);
     }
+    // JAX raises an error once where the operation stands, and once from the call behind it.
+    const bool is_cause = lines_[k].contains("JaxStackTraceBeforeTransformation: ");
+    const bool is_again = !is_cause && caused_ == what;
+    if (is_cause || is_again) caused_ = is_cause ? what : "";
     auto [at, is_new] = seen_.try_emplace(what, errors_.size());
     if (is_new) return false;
     if (at->second >= errors_.size()) return true;  // one of those left out
@@ -267,7 +271,7 @@ class Explainer {
       if (known.buffers.empty()) known.buffers = error.buffers;
       return is_same();
     }
-    if (error.file.empty() || is_definition ||
+    if (error.file.empty() || is_definition || is_again ||
         (error.file == known.file && error.line == known.line))
       return is_same();
     at->second = errors_.size();
@@ -344,7 +348,8 @@ class Explainer {
   std::map<size_t, std::string> general_;  // errors of which a status is known, and the message
   std::map<std::string, size_t> seen_;     // what was told, and the position of its error
   std::set<std::string> told_;             // keys of evidence
-  size_t trials_end_ = 0;                  // lines before it are of algorithms that were tried
+  std::string caused_;     // what was told last of a JaxStackTraceBeforeTransformation
+  size_t trials_end_ = 0;  // lines before it are of algorithms that were tried
   int64_t left_out_ = 0, matches_ = 0;
 };
 

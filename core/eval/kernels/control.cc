@@ -27,9 +27,12 @@ std::vector<Value> TakeOperands(KernelCall& call) {
 
 bool IsTrue(const Value& pred) { return *pred.as<uint8_t>() != 0; }
 
-// What decides is missing, so nobody knows what runs: with effects inside, the run ends.
+// What decides is missing, so nobody knows what runs: with effects inside, the run ends, and random
+// numbers that may have been drawn inside are lost.
 Result<Value> Undecided(const KernelCall& call, const Value& missing) {
-  if (hlo::EffectsOf(call.module()).IsSeen(call.id)) return std::unexpected(missing.error());
+  const hlo::Effects& effects = hlo::EffectsOf(call.module());
+  if (effects.IsSeen(call.id)) return std::unexpected(missing.error());
+  if (effects.Has(call.id)) call.machine.LoseRandomState(call.id, missing.error());
   return missing;
 }
 

@@ -43,9 +43,11 @@ std::optional<Value> EmptyValue(const hlo::Shape& shape) {
 }
 
 // What stands for a value that cannot be computed. An effect that others would see cannot be left
-// out; the state of random generators is nobody else's.
+// out; the state of random generators is nobody else's, and lost.
 Result<Value> WithoutKernel(const KernelCall& call, Error why) {
-  if (hlo::EffectsOf(call.module()).IsSeen(call.id)) return std::unexpected(std::move(why));
+  const hlo::Effects& effects = hlo::EffectsOf(call.module());
+  if (effects.IsSeen(call.id)) return std::unexpected(std::move(why));
+  if (effects.Has(call.id)) call.machine.LoseRandomState(call.id, why);
   if (auto empty = EmptyValue(call.shape())) return *std::move(empty);
   return Value::Missing(std::move(why));
 }
@@ -173,6 +175,19 @@ uint64_t Machine::NextRandom() {  // splitmix64
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
+}
+
+void Machine::LoseRandomState(InstructionId id, const Error& why) {
+  if (random_.lost) return;
+  random_.lost = why;
+  random_.lost->message =
+      fmt::format("{} could not draw its random numbers, and how many is unknown: {}",
+                  module_.name(id), why.message);
+}
+
+Status Machine::CheckRandomState() const {
+  if (random_.lost) return std::unexpected(*random_.lost);
+  return {};
 }
 
 const Schedule& Machine::ScheduleOf(ComputationId id) {

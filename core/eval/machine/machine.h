@@ -92,6 +92,11 @@ class Machine {
 
   uint64_t NextRandom();  // of the device's stateful generator
   unsigned __int128& random_state() { return random_.algorithm; }
+  // `id`, which cannot run for that reason, would have moved the generators: what draws behind it
+  // has no value either.
+  void LoseRandomState(hlo::InstructionId id, const Error& why);
+  // An error where the state is lost.
+  Status CheckRandomState() const;
 
  private:
   const Schedule& ScheduleOf(hlo::ComputationId id);

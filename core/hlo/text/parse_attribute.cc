@@ -6,6 +6,7 @@
 #include "core/base/closest_text.h"
 #include "core/base/counted.h"
 #include "core/base/work_count.h"
+#include "core/hlo/text/body_names.h"
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"
 
@@ -69,6 +70,9 @@ bool TextParser::ReadAttribute(Draft& draft) {
   if (draft.wrapped) key = AttributeFromText(*draft.wrapped, name);
   if (!key && name == "metadata") key = AttributeKey::kMetadata;
   if (!key) key = AttributeFromText(draft.opcode, name);
+  if (!key && name == "calls" && PrintsBodyAsCalls(draft.wrapped.value_or(draft.opcode))) {
+    key = AttributeKey::kToApply;
+  }
   if (!key) return KeepUnknown(draft, name, offset);
   if (!MarkSeen(draft, *key, name, offset)) return false;
   return (this->*kReaders[static_cast<size_t>(Info(*key).kind)])(draft, *key);

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "core/hlo/comparison.h"
+#include "core/hlo/text/body_names.h"
 #include "core/hlo/text/text_printer.h"
 #include "core/hlo/text/value_text.h"
 
@@ -28,10 +29,8 @@ bool IsRequired(Opcode opcode, AttributeKey key) {
   return false;
 }
 
-// With bodies in place XLA's printer forgets what these opcodes call their computation.
 std::string_view BodyPrefix(Opcode opcode, AttributeKey key) {
-  const bool forgets = opcode == Opcode::kReduceScatter || opcode == Opcode::kScan;
-  return forgets ? ", calls=" : kPrefixes[static_cast<size_t>(key)];
+  return PrintsBodyAsCalls(opcode) ? ", calls=" : kPrefixes[static_cast<size_t>(key)];
 }
 
 }  // namespace

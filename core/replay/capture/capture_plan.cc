@@ -38,15 +38,19 @@ ValueStatistics StatisticsOf(const Literal& array) {
   const int64_t bytes = hlo::StorageBytes(type);
   if (bytes == 0) return all;
   all.elements = static_cast<int64_t>(array.bytes().size()) / bytes;
+  const bool is_complex = hlo::IsComplex(type);
   int64_t finite = 0;
-  double sum = 0, squares = 0, block[kBlock];
+  double sum = 0, squares = 0;
+  eval::Complex block[kBlock];
   for (int64_t begin = 0; begin < all.elements; begin += kBlock) {
     const int64_t n = std::min(kBlock, all.elements - begin);
-    eval::LoadAs<double>(type, array.bytes().data() + begin * bytes, block, n);
+    eval::LoadAs<eval::Complex>(type, array.bytes().data() + begin * bytes, block, n);
     if (begin == 0) std::copy_n(block, std::min(n, ValueStatistics::kFirst), all.first);
     for (int64_t i = 0; i < n; ++i) {
-      const double x = block[i];
-      all.nans += std::isnan(x) ? 1 : 0;
+      // |inf + nan i| is infinite, and the element holds a NaN.
+      const bool is_nan = std::isnan(block[i].real()) || std::isnan(block[i].imag());
+      const double x = is_nan ? NAN : is_complex ? std::abs(block[i]) : block[i].real();
+      all.nans += is_nan ? 1 : 0;
       all.infinities += std::isinf(x) ? 1 : 0;
       if (!std::isfinite(x)) continue;
       all.zeros += x == 0 ? 1 : 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <complex>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,9 +34,10 @@ enum class CaptureForm : uint8_t { kNone, kBytes, kHash, kStatistics };
 // Of numbers as double: of complex ones the real part.
 struct ValueStatistics {
   int64_t elements = 0, nans = 0, infinities = 0, zeros = 0;
-  double low = 0, high = 0, mean = 0, rms = 0;  // of the finite ones; 0 where there are none
+  // Of the finite ones, of complex elements their absolute values; 0 where there are none.
+  double low = 0, high = 0, mean = 0, rms = 0;
   static constexpr int64_t kFirst = 6;
-  double first[kFirst] = {};  // the first elements, min(kFirst, elements) of them
+  std::complex<double> first[kFirst] = {};  // the first elements, min(kFirst, elements) of them
 };
 // Nothing of what is no array, or has no elements in the file.
 ValueStatistics StatisticsOf(const hlo::Literal& array);

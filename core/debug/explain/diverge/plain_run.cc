@@ -8,6 +8,7 @@ DivergeVerdict VerdictOn(const RunSpec& request) {
   verdict.platform = request.test.name;
   verdict.reference = request.reference.name;
   verdict.seed = request.inputs.seed;
+  verdict.inputs_generated = request.inputs.are_generated();
   return verdict;
 }
 

@@ -278,6 +278,7 @@ Result<KeptVerdict> ReadVerdict(std::string_view text) {
   Take(json, "platform", verdict.platform);
   Take(json, "reference", verdict.reference);
   Take(json, "seed", verdict.seed);
+  Take(json, "inputs_generated", verdict.inputs_generated);
   TakeFindings(json, verdict);
   Take(json, "cured_by", verdict.cured_by);
   Take(json, "confirmed", verdict.confirmed);

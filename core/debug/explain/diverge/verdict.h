@@ -85,6 +85,7 @@ struct DivergeVerdict {
   RunStatus status = RunStatus::kError;  // never kRan
   std::string platform, reference;
   uint64_t seed = 0;
+  bool inputs_generated = true;  // from the seed; false: they were given
 
   // The guilty pass, the first of `passes`; or the cause where there is none.
   std::vector<PassBlame> passes;

@@ -216,7 +216,7 @@ std::string VerdictJson(const std::vector<std::string>& files, const DivergeVerd
   json.Field("platform", verdict.platform).Field("reference", verdict.reference);
   json.Field("status", ToString(verdict.status));
   if (verdict.status == RunStatus::kDied) json.Field("error_kind", ErrorKindOfVerdict(verdict));
-  json.Field("seed", verdict.seed);
+  json.Field("seed", verdict.seed).Field("inputs_generated", verdict.inputs_generated);
   const PassBlame* const blame = verdict.passes.empty() ? nullptr : &verdict.passes.front();
   OptionalField(json, "pass", blame ? blame->pass : "");
   OptionalField(json, "pipeline", blame ? blame->pipeline : "");
