@@ -147,7 +147,7 @@ class Recording(FolderTest):
     def test_a_reference_and_repetitions(self):
         told = self.record(LOOP, '--reference_platform', 'interpreter', '--repeat', '3')
         self.assertEqual([plane['name'] for plane in told['planes']],
-                         ['hloscope', 'interpreter', 'interpreter (reference)'])
+                         ['interpreter', 'interpreter (reference)', 'hloscope'])
         self.assertEqual({entry['program']: entry['count'] for entry in told['instructions'] if entry['instruction'] == 'loop'},
                          {1: 3, 2: 1})
 
