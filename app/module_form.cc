@@ -18,13 +18,13 @@ namespace hloscope::app {
 namespace {
 
 // The extensions of HLO files, longer ones first.
-constexpr std::array<std::string_view, 10> kExtensions = {
-    ".hlo.pbtxt", ".hlo.pb", ".hlo.txt", ".textproto", ".pbtxt",
-    ".hlo",       ".txt",    ".pb",      ".mlir",      ".export"};
+constexpr std::array<std::string_view, 11> kExtensions = {
+    ".hlo.pbtxt", ".hlo.pb", ".hlo.txt", ".textproto", ".pbtxt", ".hlo",
+    ".txt",       ".pb",     ".mlir",    ".export",    ".txtpb"};
 
 // Those that no trace has; `.pb` alone is that of an XSpace too.
-constexpr std::array<std::string_view, 8> kModuleEndings = {
-    ".hlo", ".hlo.pb", ".txt", ".pbtxt", ".textproto", ".mlir", ".mlirbc", ".hlob"};
+constexpr std::array<std::string_view, 9> kModuleEndings = {
+    ".hlo", ".hlo.pb", ".txt", ".pbtxt", ".textproto", ".txtpb", ".mlir", ".mlirbc", ".hlob"};
 
 }  // namespace
 
@@ -52,7 +52,7 @@ std::string BundleNameOf(const std::string& path) {
 Result<ModuleForm> ModuleFormFromPath(const std::string& given) {
   std::string_view path = given;
   if (path.ends_with(".gz")) path.remove_suffix(3);
-  for (std::string_view e : {".pbtxt", ".textproto"}) {
+  for (std::string_view e : {".pbtxt", ".textproto", ".txtpb"}) {
     if (path.ends_with(e)) return ModuleForm::kTextProto;
   }
   if (path.ends_with(".pb")) return ModuleForm::kProto;
@@ -62,8 +62,8 @@ Result<ModuleForm> ModuleFormFromPath(const std::string& given) {
                       "name a file that ends in .hlo or .pb");
   }
   return InputError(given +
-                        ": unknown extension, expected .hlo, .txt, .pb, .hlo.pb, .pbtxt or "
-                        ".textproto, all also with .gz",
+                        ": unknown extension, expected .hlo, .txt, .pb, .hlo.pb, .pbtxt, "
+                        ".textproto or .txtpb, all also with .gz",
                     "the end of its name says which form is written");
 }
 

@@ -55,6 +55,13 @@ std::string UnreadFlags(const std::string& given) {
 
 }  // namespace
 
+std::string XlaOptions::UnusedEnvironment(std::string_view why) {
+  const char* const set = std::getenv("XLA_FLAGS");
+  if (set == nullptr || std::string_view(set).find_first_not_of(" \t\n") == std::string_view::npos)
+    return {};
+  return fmt::format("XLA_FLAGS of the environment is not used: {}", why);
+}
+
 std::string XlaOptions::AddEnvironment(std::string_view platform, replay::pjrt::XlaFlags& flags) {
   const char* const set = std::getenv("XLA_FLAGS");
   const std::string given = set == nullptr ? "" : set;

@@ -27,6 +27,9 @@ class XlaOptions {
   // they have an effect. The sentence that says so, or why they do not count; empty: there are
   // none.
   static std::string AddEnvironment(std::string_view platform, replay::pjrt::XlaFlags& flags);
+  // "XLA_FLAGS of the environment is not used: WHY", for what runs with flags of its own; empty:
+  // there are none.
+  static std::string UnusedEnvironment(std::string_view why);
 
  private:
   std::string file_;

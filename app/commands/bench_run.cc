@@ -13,6 +13,7 @@
 #include "app/fail.h"
 #include "app/output.h"
 #include "app/workers.h"
+#include "app/xla_options.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
 #include "core/debug/run/skip_callbacks.h"
@@ -187,6 +188,13 @@ Result<BenchReport> Measure(const std::string& file, debug::BenchRequest request
   return report;
 }
 
+// Those of the environment, for the platforms that take them; the sentence about them.
+std::string TakeFlags(const BenchRunOptions& options, replay::pjrt::XlaFlags& flags) {
+  const replay::PlatformRow* const against = replay::FindPlatform(options.against);
+  const bool takes_flags = against != nullptr && against->Has(replay::kXlaFlags);
+  return XlaOptions::AddEnvironment(takes_flags ? options.against : options.platform, flags);
+}
+
 }  // namespace
 
 int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
@@ -208,10 +216,13 @@ int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
   request.repeats = options.repeats.value_or(0);
   request.options.limits = context.limits;
   request.workers = WorkerOptions(context.limits);
+  const std::string flags_note = TakeFlags(options, request.options.platform.xla_flags);
   bool is_first = true;
   int status = kGood;
   for (const std::string& file : files) {
-    const Result<BenchReport> report = Measure(file, request, options, cancel.token());
+    Result<BenchReport> report = Measure(file, request, options, cancel.token());
+    if (report && !flags_note.empty())
+      report->warnings.insert(report->warnings.begin(), flags_note);
     if (!report) {
       status = Worse(status, Fail({{"module", file}}, InFile(report.error(), file), context));
     } else {

@@ -46,7 +46,10 @@ class BundleCommand : public Command {
   int Run(const Context& context) override {
     if (Status ready = run_.Prepare(context); !ready)
       return FailEach("file", files_, ready.error(), context);
-    if (action_ == "check") return BundleCheck(files_, run_, context);
+    if (action_ == "check") {
+      run_.PrintNotes();
+      return BundleCheck(files_, run_, context);
+    }
     if (files_.size() != 1) {
       return FailEach("file", files_, InputError("expected one file").error(), context);
     }

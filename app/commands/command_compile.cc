@@ -58,6 +58,11 @@ class CompileCommand : public Command {
          .target = &request_.passes,
          .help = "with --dump: also dump the module after every pass that changes it",
          .needs = {"--dump"}},
+        {.name = "--timers",
+         .target = &request_.timers,
+         .help = "with --dump and --with: make XLA log how long each pass and the code generation "
+                 "took, in DIR/xla.log, for `info DIR --compile-time`",
+         .needs = {"--dump"}},
         {.name = "--only-passes",
          .target = &only_passes_,
          .help = "run only these HLO passes, A,B (XLA's --xla_enable_hlo_passes_only)",
@@ -199,11 +204,11 @@ class CompileCommand : public Command {
 
   Status CheckOwnOptions() const {
     HLOSCOPE_TRY(CheckWhatToWrite());
-    if (!only_passes_.empty() || xla_options_.any() || fill_elided_ ||
+    if (!only_passes_.empty() || xla_options_.any() || fill_elided_ || request_.timers ||
         !request_.search.python.empty()) {
       return InputError(
-          "--only-passes, --fill-elided, --python and XLA flags need --with, which names the XLA "
-          "that compiles");
+          "--only-passes, --fill-elided, --timers, --python and XLA flags need --with, which names "
+          "the XLA that compiles");
     }
     replay::pjrt::XlaFlags none;
     const std::string note = XlaOptions::AddEnvironment("", none);

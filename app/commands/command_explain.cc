@@ -122,6 +122,7 @@ class ExplainCommand : public Command {
     for (const debug::Recompilation& one : found.list) {
       dump::ExplainedError& error = errors.emplace_back();
       error.kind = "compiled_again";
+      error.severity = dump::Severity::kWarning;
       error.node = one.program;
       SetPlace(one.place, error);
       error.reason = debug::ToSentence(one.cause);

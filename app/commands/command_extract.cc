@@ -16,6 +16,7 @@
 #include "app/shared_options.h"
 #include "app/workers.h"
 #include "app/written_files.h"
+#include "app/xla_options.h"
 #include "core/analysis/place/placement.h"
 #include "core/base/counted.h"
 #include "core/base/escape.h"
@@ -134,15 +135,17 @@ class ExtractCommand : public Command {
       return InputError(fmt::format("--target: {} compiles nothing for a device", platform_),
                         "platforms that do: " + replay::PlatformNames(replay::kRunsDumps));
     }
+    request_.inputs.seed = static_cast<uint64_t>(seed_);
+    if (fill_elided_) request_.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    request_.limits = context.limits;
+    if (std::string note = XlaOptions::AddEnvironment(platform_, flags_); !note.empty())
+      completed.notes.push_back(std::move(note));
     if (takes_kernels_) return Kernels(loaded, std::move(completed.notes), context.limits, stop);
     HLOSCOPE_TRY(SkipCallbacks(loaded.module, completed.notes));
     HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root, FindRoot(*loaded.module));
     const auto metadata = strip_metadata_ ? debug::Metadata::kStripped : debug::Metadata::kKept;
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
                               debug::ExtractModule(*loaded.module, root, depth_, metadata));
-    request_.inputs.seed = static_cast<uint64_t>(seed_);
-    if (fill_elided_) request_.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
-    request_.limits = context.limits;
     HLOSCOPE_TRY(
         debug::TakeKnownInputs(module_, *loaded.module, seed_ != 0, request_, context.limits));
     std::ranges::copy(request_.notes, std::back_inserter(completed.notes));
@@ -169,14 +172,14 @@ class ExtractCommand : public Command {
       return written;
     }
     if (!captured) return std::unexpected(captured.error());
-    const debug::CapturedValues& values = *captured;
     std::vector<hlo::Literal> expected;
     if (platform_ != request_.test.name) {
-      HLOSCOPE_ASSIGN_OR_RETURN(expected, RunOnPlatform(extracted, values.arguments, stop));
-    } else if (values.value) {
-      expected.push_back(*values.value);
+      HLOSCOPE_ASSIGN_OR_RETURN(expected, RunOnPlatform(extracted, captured->arguments, stop));
+    } else if (captured->value) {
+      expected.push_back(*captured->value);
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(Written written, Write(extracted, values.arguments, expected, form));
+    HLOSCOPE_ASSIGN_OR_RETURN(Written written,
+                              Write(extracted, captured->arguments, expected, form));
     written.warnings = std::move(completed.notes);
     return written;
   }
@@ -231,9 +234,7 @@ class ExtractCommand : public Command {
     }
     debug::RunSpec request = request_;
     request.test.name = platform_;
-    request.inputs.seed = static_cast<uint64_t>(seed_);
-    if (fill_elided_) request.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
-    request.limits = limits;
+    request.test.xla_flags = flags_;
     HLOSCOPE_TRY(debug::TakeKnownInputs(module_, *loaded.module, seed_ != 0, request, limits));
     std::ranges::copy(request.notes, std::back_inserter(notes));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto bundled, debug::KernelsOfBundle(module_, limits));
@@ -250,6 +251,7 @@ class ExtractCommand : public Command {
   debug::RunSpec RequestOnPlatform() const {
     debug::RunSpec request;
     request.test.name = platform_;
+    request.test.xla_flags = flags_;
     request.limits = request_.limits;
     request.load.fill_elided = request_.load.fill_elided;
     request.execution.workers = StartWorkers(std::array<std::string, 1>{platform_}, request.limits);
@@ -368,13 +370,10 @@ class ExtractCommand : public Command {
         .Field("module", module_)
         .Field("instruction", instruction_)
         .Field("status", "ok")
-        .Field("output", written.module)
-        .Key("inputs");
-    written.inputs.empty() ? static_cast<void>(json.Null())
-                           : static_cast<void>(json.Value(written.inputs));
-    json.Key("expected");
-    written.expected.empty() ? static_cast<void>(json.Null())
-                             : static_cast<void>(json.Value(written.expected));
+        .Field("output", written.module);
+    for (const auto& [key, file] :
+         {std::pair("inputs", &written.inputs), std::pair("expected", &written.expected)})
+      file->empty() ? json.Key(key).Null() : json.Key(key).Value(*file);
     json.Field("instructions", written.instructions)
         .Field("parameters", written.parameters)
         .Field("command", CommandLine(written))
@@ -391,6 +390,7 @@ class ExtractCommand : public Command {
   std::string platform_{replay::ReferencePlatform().name};
   bool strip_metadata_ = false, takes_kernels_ = false;
   debug::RunSpec request_;
+  replay::pjrt::XlaFlags flags_;  // of the environment, for a platform that takes them
 };
 
 }  // namespace

@@ -238,8 +238,8 @@ Result<std::string> CompileTimeText(const std::string& path, const std::string& 
       return InputError(path +
                             ": no times of a compilation: expected a dump directory, a log with "
                             "timer lines or a trace of a compilation",
-                        "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_VMODULE=hlo_pass_pipeline=1,cpu_compiler=1,"
-                        "gpu_compiler=1 makes XLA log them");
+                        analysis::TimerVariablesText() +
+                            " makes XLA log them; so does `hloscope compile --timers`");
   }
   return context.json ? JsonOf(path, times) : TextOf(times);
 }

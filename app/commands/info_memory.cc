@@ -4,7 +4,9 @@
 #include "app/cancel.h"
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
+#include "app/output.h"
 #include "app/reports/dump_report.h"
+#include "app/xla_options.h"
 #include "core/analysis/memory/memory_report.h"
 #include "core/backends/pjrt/compile_module.h"
 #include "core/base/counted.h"
@@ -217,6 +219,9 @@ Result<std::string> MemoryText(const std::string& path, const MemoryRequest& req
   HLOSCOPE_ASSIGN_OR_RETURN(auto reports, analysis::MemoryReportsOf(*model, only, request.advise));
   if (request.verify) {
     const CancelOnSignals cancel;
+    const std::string unused =
+        XlaOptions::UnusedEnvironment("--verify compiles with XLA's defaults");
+    if (!unused.empty()) PrintError("warning: " + unused);
     for (MemoryReport& report : reports) {
       if (report.advice.empty()) continue;
       Recompiler recompiler(*model, report.position, cancel.token());

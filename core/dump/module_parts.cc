@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/base/counted.h"
+#include "core/dump/module_text_lines.h"
 #include "core/dump/readers/line_reader.h"
 #include "core/hlo/text/log_prefix.h"
 
@@ -15,106 +16,6 @@ namespace hloscope::dump {
 namespace {
 
 constexpr std::string_view kSeparator = "// -----";
-
-struct TextLine {
-  std::string_view text;  // without its end
-  size_t begin = 0, number = 0;
-};
-
-class TextLines {
- public:
-  explicit TextLines(std::string_view text)
-      : text_(text), at_(text.starts_with(hlo::kByteOrderMark) ? hlo::kByteOrderMark.size() : 0) {}
-  bool Next(TextLine& line) {
-    if (at_ >= text_.size()) return false;
-    const size_t end = std::min(text_.find('\n', at_), text_.size());
-    line = {text_.substr(at_, end - at_), at_, number_++};
-    if (line.text.ends_with('\r')) line.text.remove_suffix(1);
-    at_ = end + 1;
-    return true;
-  }
-
- private:
-  std::string_view text_;
-  size_t at_, number_ = 0;
-};
-
-// "jit_f" of `HloModule jit_f, is_scheduled=true`, "jit_f" of `module @jit_f attributes {`.
-std::string NameIn(std::string_view line) {
-  size_t at = line.find("HloModule");
-  if (at != line.npos) {
-    line.remove_prefix(at + std::string_view("HloModule").size());
-  } else if (at = line.find("module @"); at != line.npos) {
-    line.remove_prefix(at + std::string_view("module @").size());
-  } else {
-    return {};
-  }
-  line = Trim(line);
-  if (line.starts_with('"')) return std::string(line.substr(1, line.find('"', 1) - 1));
-  if (line.starts_with('%')) line.remove_prefix(1);
-  return std::string(line.substr(0, line.find_first_of(", \t{(")));
-}
-
-bool OpensHlo(std::string_view line) {
-  return line.starts_with("HloModule ") || line.starts_with("HloModule\t");
-}
-
-bool OpensMlir(std::string_view line) {
-  return line.starts_with("module @") || line.starts_with("module attributes") ||
-         line.starts_with("module {");
-}
-
-// The head of a computation: `ENTRY %main (a: f32[]) -> f32[] {`, `%add (…) -> f32[] {`, `add {`.
-bool OpensComputation(std::string_view line) {
-  if (!line.ends_with('{') && line.find("->") == line.npos) return false;
-  return line.starts_with("ENTRY") || line.find('(') != line.npos ||
-         line.find(' ') == line.size() - 2;
-}
-
-// Between the header and the first computation: the tables of stack frames.
-bool IsOfFrameTable(std::string_view line) {
-  return (line.front() >= '0' && line.front() <= '9') || line == "FileNames" ||
-         line == "FunctionNames" || line == "FileLocations" || line == "StackFrames";
-}
-
-// What stands before the text in the lines of one log.
-class LinePrefix {
- public:
-  // Of the line in which a module begins at `at`.
-  LinePrefix(std::string_view line, size_t at) : given_(line.substr(0, at)) {
-    is_log_ = at > 0 && hlo::LogPrefixLength(line) > 0;
-    if (is_log_) place_ = PlaceIn(line);
-  }
-  static LinePrefix Of(const ModulePart& part) {
-    return {part.line_prefix, part.line_prefix.size()};
-  }
-
-  // How much of the line is not of the module; nullopt: nothing of it is.
-  std::optional<size_t> LengthIn(std::string_view line) const {
-    if (is_log_) {
-      const size_t length = hlo::LogPrefixLength(line);
-      if (length == 0) return 0;  // a record of several lines
-      if (PlaceIn(line) != place_) return std::nullopt;
-      return std::min(length + 1, line.size());
-    }
-    // A mark of a process, of a test or of a quotation.
-    const std::string_view given = given_;
-    if (line.starts_with(given)) return given.size();
-    const std::string_view bare = given.substr(0, given.find_last_not_of(' ') + 1);
-    return line == bare && !bare.empty() ? line.size() : 0;
-  }
-  const std::string& given() const { return given_; }
-
- private:
-  static std::string_view PlaceIn(std::string_view line) {
-    const std::string_view prefix = line.substr(0, hlo::LogPrefixLength(line));
-    const size_t space = prefix.find_last_of(" \t");
-    return space == prefix.npos ? prefix : prefix.substr(space + 1);
-  }
-
-  std::string given_, place_;
-  bool is_log_ = false;
-};
 
 class PartFinder {
  public:
@@ -163,7 +64,14 @@ class PartFinder {
         ReadHlo(lines, line, *hlo);
       } else if (const auto mlir = BeginOf(line.text, "module ", &OpensMlir)) {
         ReadMlir(lines, line, *mlir);
+      } else if (const auto proto = BeginOf(line.text, kModuleField, &OpensModuleField)) {
+        ReadTextProto(lines, line, Begin(line, *proto), *proto);
+      } else if (const auto field = BeginOf(line.text, kEntryField, &OpensEntryField)) {
+        // The second field of a HloModuleProto by itself, behind its name.
+        const auto name = BeginOf(before_.text, kNameField, &OpensNameField);
+        if (name == field) ReadTextProto(lines, line, Begin(before_, *name), std::nullopt);
       }
+      before_ = line;
     }
     return Named();
   }
@@ -293,6 +201,38 @@ class PartFinder {
     if (is_closed) Add(std::move(part));
   }
 
+  // Of `hlo_module {` at `wrapped` up to its brace; of a HloModuleProto by itself, nullopt, while
+  // its fields go on. One that breaks off is kept, so that its reader says where.
+  void ReadTextProto(TextLines& lines, TextLine& line, ModulePart part,
+                     std::optional<size_t> wrapped) {
+    part.kind = FileKind::kHloTextProto;
+    const LinePrefix prefix = LinePrefix::Of(part);
+    TextProtoDepth depth;
+    std::string_view own = line.text.substr(wrapped.value_or(part.line_prefix.size()));
+    if (!wrapped) part.name = ValueOfName(before_.text.substr(part.line_prefix.size()));
+    bool has_computation = false, is_first = true;
+    for (;;) {
+      if (depth.value() == 0 && !is_first && (wrapped || !IsModuleField(own))) break;
+      is_first = false;
+      if (part.name.empty()) part.name = ValueOfName(own);
+      has_computation |= Trim(own).starts_with("computations");
+      depth.Take(own);
+      part.end = line.begin + line.text.size();
+      std::optional<size_t> length;
+      do {
+        if (!lines.Next(line)) return AddIf(has_computation, std::move(part));
+        length = prefix.LengthIn(line.text);
+      } while (!length);
+      own = line.text.substr(*length);
+    }
+    more_ = true;
+    AddIf(has_computation, std::move(part));
+  }
+
+  void AddIf(bool is_module, ModulePart part) {
+    if (is_module) Add(std::move(part));
+  }
+
   void Add(ModulePart part) {
     if (std::cmp_greater_equal(found_.parts.size(), limits_.archive_members)) {
       ++found_.left_out;
@@ -310,6 +250,7 @@ class PartFinder {
   const Limits& limits_;
   ModuleParts found_;
   bool more_ = false;  // the last line that was read is not of what was read
+  TextLine before_;    // the line before the one that is read
   bool in_torch_ = false, in_frames_ = false;
   std::string hash_;
   std::vector<std::string> frames_;
@@ -321,6 +262,13 @@ bool MayBeDivided(std::string_view text) {
   const size_t first = text.find("HloModule");
   return first != text.npos && text.find("\nHloModule", first) != text.npos;
 }
+bool MayHoldSeveralProtos(std::string_view text) {
+  const auto is_twice = [&](std::string_view field) {
+    const size_t first = text.find(field);
+    return first != text.npos && text.find(fmt::format("\n{}", field), first) != text.npos;
+  };
+  return is_twice(kModuleField) || is_twice(kEntryField);
+}
 
 }  // namespace
 
@@ -331,6 +279,11 @@ ModuleParts FindModuleParts(std::string_view text, FileKind kind, const Limits& 
   const bool is_log = hlo::LogPrefixLength(start.substr(0, start.find('\n'))) > 0;
   if (is_module && !is_log)
     return MayBeDivided(text) ? PartFinder(text, limits).Divided() : ModuleParts{};
+  if (kind == FileKind::kHloTextProto) {
+    ModuleParts found;
+    if (MayHoldSeveralProtos(text)) found = PartFinder(text, limits).Among();
+    return found.parts.size() > 1 ? found : ModuleParts{};
+  }
   const bool may_hold = kind == FileKind::kTorchTensors || kind == FileKind::kLog ||
                         kind == FileKind::kText || kind == FileKind::kJson || is_module;
   return may_hold ? PartFinder(text, limits).Among() : ModuleParts{};

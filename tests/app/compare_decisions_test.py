@@ -112,6 +112,18 @@ class Decisions(FolderTest):
                 back = self.compare(self.path('b'), a)
                 self.assertEqual((back['first']['a'], back['first']['b']), (found['first']['b'], found['first']['a']))
 
+    def test_each_reason_of_a_round_counts(self):
+        """Of a producer that is refused for two reasons between two fusions, one of which the other side lacks."""
+        two = [refuse('d', 'too many operands'), refuse('d', 'the output of a reduction')]
+        a = self.dump('a', two + STEPS[4:5])
+        self.assertEqual(self.compare(a, self.dump('b', two[::-1] + STEPS[4:5]), 0)['notes'], [])
+        for one in two:
+            for pair in ((a, self.dump('b', [one] + STEPS[4:5])), (self.path('b'), a)):
+                notes = self.compare(*pair, 0)['notes']
+                self.assertEqual(len(notes), 1, notes)
+                self.assertIn('1 producer is refused for another reason', notes[0])
+                self.assertTrue(all(reason in notes[0] for reason in ('too many operands', 'the output of a reduction')), notes)
+
     def test_the_first_decision_about_a_producer(self):
         """Not one that follows: of a producer with several users, and of two that are refused in each other's place."""
         into_two = [fuse('e', 'f', 'fusion'), fuse('e', 'r', 'fusion.1')]

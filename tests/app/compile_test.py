@@ -347,6 +347,37 @@ ENTRY e {{
                 self.assertNotIn(self.folder.encode(), f.read(), f'{name} says where it was made')
         self.expect_error('already contains a dump', SAMPLE, '--with', 'xla-cpu', '--dump', self.path('dump'))
 
+    def times_of(self, dump):
+        done = subprocess.run([HLOSCOPE, 'info', '--compile-time', '--json', dump], capture_output=True, text=True, check=True, timeout=120)
+        return json.loads(done.stdout)
+
+    def test_timers(self):
+        """The log of the plugin is a part of the dump, and with --timers it says what took how long."""
+        self.need('xla-cpu')
+        dump = self.path('timers')
+        done = self.run_it(SAMPLE, '--with', 'xla-cpu', '--dump', dump, '--timers')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        module = self.times_of(dump)['modules'][0]
+        self.assertGreater(module['passes_ms'], 0)
+        self.assertTrue(module['slowest'])
+        self.assertTrue(os.path.getsize(os.path.join(dump, 'xla.log')) > 0)
+        # Without them the answer says what is missing, and how this command writes it.
+        self.run_it(SAMPLE, '--with', 'xla-cpu', '--dump', self.path('plain'))
+        told = subprocess.run([HLOSCOPE, 'info', '--compile-time', self.path('plain')], capture_output=True, text=True, check=True, timeout=120).stdout
+        self.assertIn('`hloscope compile --timers`', told)
+        self.expect_error('need --with', SAMPLE, '--dump', self.path('own'), '--timers')
+
+    def test_pass_metadata(self):
+        """Of XLA:GPU each run of each pass, without a flag."""
+        self.need('xla-gpu')
+        dump = self.path('gpu')
+        done = self.run_it(SAMPLE, '--with', 'xla-gpu', '--target', 'h100', '--dump', dump)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(glob.glob(os.path.join(dump, '*.metadata.textproto')))
+        module = self.times_of(dump)['modules'][0]
+        self.assertGreater(module['passes_ms'], 0)
+        self.assertGreater(len(module['slowest']), 20)
+
     def test_optimised_module(self):
         self.need('xla-cpu')
         out = self.path('out.hlo')

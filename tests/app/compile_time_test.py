@@ -272,7 +272,7 @@ class CompileTime(FolderTest):
                           'stderr.log': 'Finished XLA compilation of jit(f) in 1.25 sec\n'})
         found = self.times(dump)
         self.assertEqual([(m['total_ms'], m['measured_by']) for m in found['modules']], [(1250, 'the whole time in stderr.log')])
-        self.assertIn('only with these variables (`hloscope record` passes them on and keeps the log)', json.dumps(found['missing']))
+        self.assertIn('only with these variables (`hloscope record` passes them on and keeps the log, `hloscope compile --timers` sets them)', json.dumps(found['missing']))
 
     def test_alarms_about_folding(self):
         """The times of XLA's alarm are those of constant folding, in the compilation that ends next, with the line of the instruction."""

@@ -112,6 +112,34 @@ class Advice(FolderTest):
         self.assertEqual(notes, ["our layout of the temporaries takes 65536 bytes, XLA's 81920: predictions may be off by as much"])
         self.assertEqual(self.json('info', self.dump('b'), '--memory', '--advise')[0]['modules'][0]['notes'], [])
 
+    def test_what_a_loop_carries_is_one_buffer(self):
+        """XLA keeps it at one place also where other values live between the body's parameter and what the body returns."""
+        module = ('HloModule m, is_scheduled=true\n\ncond {\n  q = (s32[], f32[64]{0}) parameter(0)\n  j = s32[] get-tuple-element(q), index=0\n'
+                  '  two = s32[] constant(2)\n  ROOT k = pred[] compare(j, two), direction=LT\n}\n\nbody {\n  p = (s32[], f32[64]{0}) parameter(0)\n'
+                  '  i = s32[] get-tuple-element(p), index=0\n  a = f32[64]{0} get-tuple-element(p), index=1\n  x1 = f32[16]{0} slice(a), slice={[0:16]}\n'
+                  '  n = f32[64]{0} concatenate(x1, x1, x1, x1), dimensions={0}\n  ROOT t = (s32[], f32[64]{0}) tuple(i, n)\n}\n\nENTRY e {\n'
+                  '  x = f32[64]{0} parameter(0)\n  z = s32[] constant(0)\n  c.1 = f32[64]{0} copy(x)\n  x2 = f32[32]{0} slice(x), slice={[0:32]}\n'
+                  '  x0 = f32[16]{0} slice(x2), slice={[0:16]}\n  s = (s32[], f32[64]{0}) tuple(z, c.1)\n'
+                  '  w = (s32[], f32[64]{0}) while(s), condition=cond, body=body\n  r = f32[64]{0} get-tuple-element(w), index=1\n'
+                  '  y = f32[16]{0} slice(r), slice={[0:16]}\n  ROOT o = f32[16]{0} add(y, x0)\n}\n')
+        values = [('c.1', 0, 256, 0, 3), ('p{1}', 0, 256, 3, 4), ('n', 0, 256, 8, 9), ('w{1}', 0, 256, 9, 11), ('x0', 256, 64, 2, 9), ('x1', 320, 64, 5, 8),
+                  ('x2', 384, 128, 1, 5)]
+        text = ('BufferAssignment:\nallocation 0: size 256, parameter 0, shape |f32[64]| at ShapeIndex {}:\n value: <0 x @0> (size=256,offset=0): f32[64]{0}\n'
+                'allocation 1: size 64, maybe-live-out:\n value: <1 o @0> (size=64,offset=0): f32[16]{0}\nallocation 2: size 512, preallocated-temp:\n')
+        for number, (name, offset, size, _, _) in enumerate(values, 2):
+            phi = ' (phi)' if name in ('p{1}', 'w{1}') else ''
+            text += f' value: <{number} {name}{phi} @0> (size={size},offset={offset}): f32[{size // 4}]{{0}}\n'
+        text += '\nTotal bytes used: 832 (832B)\n'
+        program = ['x', 'x2', 'x0', 'c.1', 'k', 'a', 'x1', 'x1', 'n', 't', 'r', 'o']
+        ranges = ('HloLiveRange (max 12):\n  InstructionSequence:\n' + ''.join(f'    {at}:{name}\n' for at, name in enumerate(program)) + '  BufferLiveRange:\n    x{}:0-12\n    o{}:11-12\n' +
+                  ''.join(f'    {name}{"" if name.endswith("}") else "{}"}:{begin}-{end}\n' for name, _, _, begin, end in values) + '  Live ranges at 3 (peak):\n')
+        os.makedirs(self.path('loop'))
+        for end, content in (('before_optimizations.txt', module), ('cpu_after_optimizations.txt', module),
+                             ('cpu_after_optimizations-buffer-assignment.txt', text), ('cpu_after_optimizations-live-range.txt', ranges)):
+            self.path(f'loop/module_0000.m.{end}', content)
+        found = self.json('info', self.path('loop'), '--memory', '--advise')[0]['modules'][0]
+        self.assertEqual((found['temporary_bytes'], found['simulated_bytes'], found['notes']), (512, 512, []))
+
     def test_what_is_no_advice(self):
         """A product is not cheap, and what is read at the peak cannot go."""
         module = MODULE.replace('broadcast(s), dimensions={}', 'dot(v, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}')

@@ -120,7 +120,9 @@ class Pasted(FolderTest):
         self.path('m.hlo', ADD)
         commands = (['run', 'm.hlo'], ['profile', 'm.hlo'], ['reduce', 'm.hlo', '-o', 'r.hlo'], ['bundle', 'create', 'm.hlo', '-o', 'b.hlob'],
                     ['diverge', 'm.hlo', '--reference_platform', 'interpreter'], ['compile', 'm.hlo', '--emit', 'hlo', '-o', 'o.hlo'],
-                    ['hunt', '--programs', '1', '--platform', 'cpu', '-o', 'found'])
+                    ['hunt', '--programs', '1', '--platform', 'cpu', '-o', 'found'], ['bundle', 'check', 'b.hlob'],
+                    ['extract', 'm.hlo', 's', '-o', 'e.hlo'], ['extract', 'm.hlo', 's', '--platform', 'cpu', '-o', 'e.hlo'],
+                    ['bench', 'run', 'm.hlo', '--repeats', '1'], ['bench', 'run', 'm.hlo', '--repeats', '1', '--against', 'interpreter'])
         for command in commands:
             _, out, err = self.run_it(*command, XLA_FLAGS='--xla_cpu_enable_fast_math=true')
             self.assertRegex(out + err, 'XLA_FLAGS of the environment (has no effect on|is not used)', command)

@@ -130,6 +130,20 @@ class Why(FolderTest):
         self.assertEqual((found['reason'], found['certain']), ('too many operands', False))
         self.assertTrue(any('2 users' in note for note in found['notes']), found['notes'])
 
+    def test_each_refusal_of_a_round_is_told(self):
+        """XLA may refuse a producer several times between two fusions, for different reasons; those before a fusion are over."""
+        steps = [step('producer_ineligible', 'd', reason='an old one'), fuse('b', 'c', 'fusion'),
+                 step('producer_ineligible', 'd', reason='the output of a reduction'), step('producer_ineligible', 'd', reason='too many operands'),
+                 step('producer_ineligible', 'd', reason='too many operands')]
+        found = self.why(self.dump(steps), '--not-fused', 'd', 'k')
+        self.assertEqual((found['reason'], found['step'], found['certain']), ('the output of a reduction; too many operands', 5, False))
+        self.assertEqual([(one['step'], one['text']) for one in found['because']],
+                         [(3, 'step 3: the output of a reduction'), (5, 'step 5: too many operands')])
+        estimate = step('update_priority', 'd', consumer_names=['k'], us_fused=9, us_unfused=4.5)
+        found = self.why(self.dump(steps[2:3] + [estimate]), '--not-fused', 'd', 'k')
+        self.assertEqual([one['step'] for one in found['because']], [1, 2])
+        self.assertIn('slower fused', found['reason'])
+
     def test_which_estimate_counts(self):
         """The first since something was fused into the producer is of all its users; one after it of those that changed."""
         def estimate(fused, apart):

@@ -65,6 +65,15 @@ class XlaErrors(unittest.TestCase):
                 self.assertEqual([error['kind'] for error in errors if error['severity'] == 'error'][1:], follows)
 
 
+    def test_ordinary_lines(self):
+        """Lines of logs and of users' prints that name no error: none is called one, each by itself."""
+        with open(os.path.join(DATA, 'errors', 'ordinary_lines.txt'), encoding='utf-8') as f:
+            for line in f:
+                with self.subTest(line):
+                    errors, _ = explained(line)
+                    self.assertEqual([error for error in errors if error.get('status') != 'nothing_found' and error['severity'] != 'note'], [])
+
+
 def count():
     right = total = 0
     for name, rows, text in blocks():

@@ -10,6 +10,8 @@
 #include "core/base/zip.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/load.h"
+#include "core/hlo/proto/proto.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::dump {
 namespace {
@@ -102,6 +104,50 @@ TEST(ModuleParts, OfLogsWithAnyPrefix) {
                 program.bytes().ends_with("#loc = loc(unknown)\n"))
         << program.bytes();
   }
+}
+
+// A module as text proto with braces and quotes in its strings; `wrapped`: in an HloProto.
+std::string AddAsTextProto(bool wrapped) {
+  std::string text(kAdd);
+  text.insert(text.find("add(a, a)") + 9, R"(, metadata={op_name="jit(f)/{ \"}\" #"})");
+  const hlo::ParseResult parsed = hlo::ParseText(text, Limits{});
+  EXPECT_TRUE(parsed.module);
+  hlo::ProtoFile file;
+  file.module = parsed.module;
+  std::string proto = hlo::HloToTextProto(file);
+  if (wrapped) return proto;
+  proto = proto.substr(proto.find('\n') + 1);
+  return proto.substr(0, proto.rfind('}'));
+}
+
+TEST(ModuleParts, OfTextProtosInLogs) {
+  for (const bool wrapped : {true, false}) {
+    for (const std::string prefix :
+         {"", "I0000 00:00:1795667464.650349   27410 dump.cc:12] ", "[rank0]: ", "E   "}) {
+      const std::string proto = EachLine(AddAsTextProto(wrapped), prefix);
+      const std::string text = "step 1: writes hlo_module now\n" + proto + "loss: 0.5\n" + proto +
+                               "worker {\n  name: \"w\"\n}\n";
+      const ModuleParts found = PartsOf(text);
+      ASSERT_EQ(found.parts.size(), 2u) << prefix << wrapped << Describe(Sniff(text));
+      for (const ModulePart& part : found.parts) {
+        EXPECT_EQ(part.name, "add_it");
+        const LoadedModule added = LoadPart(text, part);
+        ASSERT_TRUE(added.module) << prefix << wrapped;
+        EXPECT_EQ(added.module->name(), "add_it");
+      }
+    }
+  }
+  const std::string proto = AddAsTextProto(true);
+  EXPECT_TRUE(PartsOf(proto).parts.empty()) << "a file of its own";
+  EXPECT_EQ(PartsOf(proto + proto).parts.size(), 2u);
+  // What breaks off is read, so that the error has a place in the log.
+  const std::string broken = "step 1\n" + proto.substr(0, proto.find("operand_ids"));
+  const ModuleParts found = PartsOf(broken);
+  ASSERT_EQ(found.parts.size(), 1u);
+  const LoadedModule loaded = LoadPart(broken, found.parts.front());
+  ASSERT_FALSE(loaded.module);
+  EXPECT_GT(Places(loaded).Of(loaded.diagnostics.front()).line, 30u);
+  EXPECT_TRUE(PartsOf("step 1\nhlo_module {\n  no: 1\n}\n").parts.empty());
 }
 
 TEST(ModuleParts, LinesOfOtherThreadsAreNotOfTheModule) {

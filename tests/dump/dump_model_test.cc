@@ -102,6 +102,14 @@ TEST(StageOrderTest, StagesStandInTheOrderOfThePipeline) {
   for (size_t k = 0; k < in_order.size(); ++k) EXPECT_EQ(stages[k].name, in_order[k]);
 }
 
+TEST(SniffTest, MarksOfLogsAreNoJson) {
+  for (std::string_view text : {"[1, 2]", "[{\"a\": 1}]", "[\n]", "[true]", "[-1.5e3\n, 2]", "{}"})
+    EXPECT_EQ(Sniff(text), FileKind::kJson) << text;
+  for (std::string_view text : {"[rank0]: begins\n", "[12:04:45] begins\n", "[info] begins\n",
+                                "[2026-05-04 12:00:00] begins\n"})
+    EXPECT_EQ(Sniff(text), FileKind::kText) << text;
+}
+
 TEST(SniffTest, KnowsFilesByContent) {
   const std::pair<std::string_view, FileKind> cases[] = {
       {"", FileKind::kEmpty},

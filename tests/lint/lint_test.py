@@ -143,6 +143,13 @@ class Lint(FolderTest):
         self.assertEqual(cost('upcast-reduce'), 2 * 4 * mib - 2 * mib)
         self.assertEqual(cost('refused-donation'), mib)  # half of f32[512,1024] on each of two devices
 
+    def test_a_donated_element(self):
+        """Its own bytes count, not those of the tuple; nothing is said of a result that could take them."""
+        module = ('HloModule m, is_scheduled=true, buffer_donor={ (0, {1}) }\n\nENTRY e {\n  p = (f32[1024,1024]{1,0}, f32[8]{0}) parameter(0)\n'
+                  '  ROOT g = f32[1024,1024]{1,0} get-tuple-element(p), index=0\n}\n')
+        found = self.findings(self.path('donor.hlo', module))
+        self.assertEqual([(one['rule'], one['cost_bytes'], one['cost']) for one in found], [('refused-donation', 32, '32 B that no result uses')])
+
     def test_hosts_in_loops(self):
         for text, expected in (('y = f32[8]{0} negate(x)', []),
                                ('y = f32[8]{0} custom-call(x), custom_call_target="xla_ffi_python_cpu_callback"', ['host-transfer-in-loop']),

@@ -72,7 +72,8 @@ Translation Translate(const DecisionList& a, const DecisionList& b) {
 struct Round {
   struct Refusal {
     const Decision* last = nullptr;
-    int64_t count = 0;  // of the same, which may be repeated
+    int64_t count = 0;                   // of the same, which may be repeated
+    std::vector<const Decision*> kinds;  // one for each reason
   };
   std::map<std::pair<std::string, std::string>, Refusal> refusals;
   const Decision* fusion = nullptr;
@@ -89,6 +90,9 @@ std::vector<Round> RoundsOf(const DecisionList& list) {
       Round::Refusal& refusal = out.back().refusals[{one.producer, one.consumer}];
       refusal.last = &one;
       ++refusal.count;
+      if (std::ranges::none_of(refusal.kinds,
+                               [&](const Decision* known) { return known->reason == one.reason; }))
+        refusal.kinds.push_back(&one);
     }
   }
   return out;
@@ -192,10 +196,10 @@ class Comparer {
         continue;
       }
       met.insert(other);
-      const Decision* const theirs = at->second.last;
-      if (refusal->reason != theirs->reason && !SameReason(*refusal, *theirs)) {
+      if (const auto others = OtherReasons(refusals.kinds, at->second.kinds)) {
         if (other_reasons_++ == 0)
-          first_other_reason_ = fmt::format("{}; {}", TextOf(refusal), TextOf(theirs));
+          first_other_reason_ =
+              fmt::format("{}; {}", TextOf(others->first), TextOf(others->second));
       }
     }
     for (const auto& [key, refusals] : y.refusals) {
@@ -204,6 +208,23 @@ class Comparer {
       if (only_b == nullptr || refusal->step < only_b->step) only_b = refusal;
     }
     return {only_a, only_b};
+  }
+
+  // Of the reasons for which one producer is refused in a round, a pair that differs: the first
+  // that the other side lacks, beside the first that this side lacks, or any of the other side's.
+  std::optional<std::pair<const Decision*, const Decision*>> OtherReasons(
+      const std::vector<const Decision*>& x, const std::vector<const Decision*>& y) const {
+    const auto same = [&](const Decision* one, const Decision* other) {
+      return one->reason == other->reason || SameReason(*one, *other);
+    };
+    const auto of_x = std::ranges::find_if(x, [&](const Decision* one) {
+      return std::ranges::none_of(y, [&](const Decision* other) { return same(one, other); });
+    });
+    const auto of_y = std::ranges::find_if(y, [&](const Decision* other) {
+      return std::ranges::none_of(x, [&](const Decision* one) { return same(one, other); });
+    });
+    if (of_x == x.end() && of_y == y.end()) return std::nullopt;
+    return std::pair(of_x == x.end() ? x.back() : *of_x, of_y == y.end() ? y.back() : *of_y);
   }
 
   // Reasons name instructions.

@@ -13,6 +13,13 @@
 
 namespace hloscope::analysis {
 
+// Makes XLA log how long each pass, and LLVM and ptxas, take.
+inline constexpr std::string_view kTimerVariables[] = {
+    "TF_CPP_MIN_LOG_LEVEL=0",
+    "TF_CPP_VMODULE=hlo_pass_pipeline=1,cpu_compiler=1,gpu_compiler=1,ir_compiler=2,fusion_compiler"
+    "=2"};
+std::string TimerVariablesText();  // with spaces between
+
 // One run of a pass or, where `pass` is kPipelineStart, the start of a pipeline.
 inline constexpr std::string_view kPipelineStart = "pipeline-start";
 struct PassRun {

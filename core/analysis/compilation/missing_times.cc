@@ -1,15 +1,14 @@
 #include "core/analysis/compilation/missing_times.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <string>
 
 namespace hloscope::analysis {
-namespace {
 
-constexpr std::string_view kLogVariables =
-    "TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_VMODULE=hlo_pass_pipeline=1,cpu_compiler=1,gpu_compiler=1,"
-    "ir_compiler=2,fusion_compiler=2";
-
-}  // namespace
+std::string TimerVariablesText() { return fmt::format("{}", fmt::join(kTimerVariables, " ")); }
 
 void AddMissing(const dump::DumpModel& model, const ModuleCompileTime& time, CompileTime& out) {
   const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(time.module)];
@@ -26,13 +25,15 @@ void AddMissing(const dump::DumpModel& model, const ModuleCompileTime& time, Com
     } else {
       lack("times of passes",
            "XLA:CPU writes no pass metadata, only timer lines to its log, and only with these "
-           "variables (`hloscope record` passes them on and keeps the log)",
-           std::string(kLogVariables));
+           "variables (`hloscope record` passes them on and keeps the log, `hloscope compile "
+           "--timers` sets them)",
+           TimerVariablesText());
     }
   }
   if (!time.backend_us)
-    lack("times of the backend (LLVM, ptxas, Triton)", "no log with timer lines is in the folder",
-         std::string(kLogVariables));
+    lack("times of the backend (LLVM, ptxas, Triton)",
+         "no log with timer lines is in the folder (`hloscope compile --timers` keeps one)",
+         TimerVariablesText());
   const bool has_steps = std::ranges::any_of(
       time.passes, [](const PassTime& pass) { return pass.instructions_before.has_value(); });
   if (!has_steps)

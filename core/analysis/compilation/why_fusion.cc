@@ -129,36 +129,51 @@ void ExplainEstimates(const RecordedFusion& process, const Node& node, const Fus
   }
 }
 
-// What the last record of a producer says, by any of the names it had.
+// What the last records of a producer say, by any of the names it had: XLA may refuse it several
+// times between two fusions, for one reason each.
 void ExplainRefusal(const RecordedFusion& process, const Node& node, const std::string& name,
                     const std::string& consumer, FusionAnswer& answer) {
   std::set<std::string> names = {node.name, name};
+  std::vector<std::pair<const FusionStep*, int64_t>> refusals;  // since the last fusion, by reason
   const FusionStep* last = nullptr;
+  bool is_over = false;  // something was fused since
   for (size_t k = 0; k < process.read.steps.size(); ++k) {
     const FusionStep& step = process.read.steps[k];
+    is_over |= step.kind == FusionStep::Kind::kFusion;
     if (step.kind == FusionStep::Kind::kFusion || !names.contains(step.producer)) continue;
+    if (is_over) refusals.clear();
+    is_over = false;
     last = &step;
     answer.step = static_cast<int64_t>(k) + 1;
+    if (step.kind != FusionStep::Kind::kIneligible) continue;
+    std::erase_if(refusals, [&](const auto& one) { return one.first->reason == step.reason; });
+    refusals.emplace_back(&step, answer.step);
   }
   if (last == nullptr) {
     answer.status = "unknown";
     answer.reason = name + " was never considered as a producer: no record names it";
     return;
   }
+  const auto add = [&](int64_t number, std::string_view why) {
+    answer.because.push_back({last->producer, consumer, process.SourceOf(last->producer),
+                              fmt::format("step {}: {}", number, why), number});
+  };
   if (last->kind == FusionStep::Kind::kIneligible) {
-    answer.reason = last->reason;
+    for (const auto& [step, number] : refusals)
+      answer.reason += (answer.reason.empty() ? "" : "; ") + step->reason;
     answer.is_certain = node.users.size() == 1;
     if (!answer.is_certain)
-      answer.notes.push_back(fmt::format(
-          "{} is fused into all of its {} or into none: the reason is that of the first user that "
-          "refuses, which need not be {}",
-          name, Counted(node.users.size(), "user"), consumer));
+      answer.notes.push_back(
+          fmt::format("{} is fused into all of its {} or into none: {}, which need not be {}", name,
+                      Counted(node.users.size(), "user"),
+                      refusals.size() == 1 ? "the reason is that of the first user that refuses"
+                                           : "each reason is that of a user that refuses",
+                      consumer));
   } else {
     ExplainEstimates(process, node, *last, answer);
   }
-  FusionReason reason{last->producer, consumer, process.SourceOf(last->producer), {}, answer.step};
-  reason.text = fmt::format("step {}: {}", answer.step, answer.reason);
-  answer.because.push_back(std::move(reason));
+  for (const auto& [step, number] : refusals) add(number, step->reason);
+  if (last->kind != FusionStep::Kind::kIneligible) add(answer.step, answer.reason);
 }
 
 Result<FusionAnswer> NotFusedByPriority(const ModelPtr& model, int32_t module,

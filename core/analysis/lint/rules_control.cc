@@ -165,7 +165,7 @@ std::vector<LintPlace> FindPlaces<LintKind::kHostInLoop>(const LintModule& modul
       out.push_back({id, SizeText(module.Bytes(id)) + " between host and device in each iteration",
                      module.Bytes(id)});
     } else {
-      out.push_back({id, "one round trip to the host in each iteration", 0});
+      out.push_back({id, "one transfer from or to the host in each iteration", 0});
     }
   }
   return out;

@@ -181,8 +181,11 @@ std::vector<LintPlace> FindPlaces<LintKind::kDonation>(const LintModule& module)
     if (donor.parameter < 0 || static_cast<size_t>(donor.parameter) >= parameters.size()) continue;
     const InstructionId id = parameters[static_cast<size_t>(donor.parameter)];
     if (!id.valid()) continue;
-    const int64_t bytes = module.Bytes(id);
-    out.push_back({id, SizeText(bytes) + " could be a result's", bytes});
+    int64_t bytes = 0;  // of the element that was donated
+    for (const auto& [index, shape] : module.m.shape(id).Leaves()) {
+      if (index == donor.parameter_index) bytes = shape->ByteSize().value_or(0);
+    }
+    out.push_back({id, SizeText(bytes) + " that no result uses", bytes});
   }
   return out;
 }

@@ -157,7 +157,7 @@ Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, 
           "live all at once (XLA writes it with --xla_dump_to)");
     } else {
       reporter.Totals();
-      const HeapSimulation heap(*table, entry.device);
+      const HeapSimulation heap(*module, *table, entry.device);
       if (advise) report.simulated_bytes = heap.Bytes().value_or(-1);
       reporter.HoldersOfTable();
       if (!table->has_values()) {

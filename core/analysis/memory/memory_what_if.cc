@@ -46,7 +46,7 @@ struct MemoryWhatIf::Again {
 
 MemoryWhatIf::MemoryWhatIf(std::shared_ptr<const hlo::Module> module,
                            std::shared_ptr<const BufferTable> table, std::string_view device)
-    : module_(std::move(module)), table_(std::move(table)), heap_(*table_, device) {
+    : module_(std::move(module)), table_(std::move(table)), heap_(*module_, *table_, device) {
   now_ = heap_.Bytes().value_or(-1);
   if (module_->header().is_scheduled) donations_ = DonationsOf(*module_);
   const hlo::Computation& entry = (*module_)[module_->entry_id()];

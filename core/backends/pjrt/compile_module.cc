@@ -214,6 +214,16 @@ Result<XlaCompileAnswer> CompileForms(const std::vector<ModuleForm>& forms,
   return second;
 }
 
+// The folder, and the log in it where XLA has left nothing else.
+void RemoveUnlessDumped(const std::string& folder, const std::string& log) {
+  std::error_code ignored;
+  const auto begin = fs::directory_iterator(folder, ignored);
+  const bool is_empty = std::all_of(begin, fs::directory_iterator(), [&](const auto& entry) {
+    return entry.path() == fs::path(log);
+  });
+  if (is_empty) fs::remove_all(folder, ignored);
+}
+
 }  // namespace
 
 Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Module>& module,
@@ -236,11 +246,13 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   AddFlags(request, report.plugin.devices, compile.flags);
   std::optional<ScratchFolder> scratch;
   HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, DumpFolder(request, scratch));
+  compile.timers = request.timers;
+  if (!request.dump.empty()) compile.log = (fs::path(compile.dump) / "xla.log").string();
   if (scratch) compile.flags.emplace_back("xla_dump_hlo_as_proto", "true");
   Result<XlaCompileAnswer> answer = CompileForms(forms, compile, request, report, bounds);
   if (!answer.has_value()) {
     // Nothing came of it: no folder either, unless XLA has left something in it.
-    if (std::error_code ignored; !request.dump.empty()) fs::remove(compile.dump, ignored);
+    if (!request.dump.empty()) RemoveUnlessDumped(compile.dump, compile.log);
     return std::unexpected(std::move(answer).error());
   }
   report.load_ms = answer->load_ms;

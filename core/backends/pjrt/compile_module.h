@@ -26,6 +26,7 @@ struct CompileModuleRequest {
   std::string target;  // where it compiles for targets: a name GpuTargetNames() gives, or a file
   std::string dump;    // folder, made where it is not there; empty: no dump
   bool passes = false;
+  bool timers = false;  // with a dump: its log has the times of each step
   bool optimized_module = false;
   bool as_run = false;  // in the form that runs (see pjrt/adapt.h), never as it is
 };

@@ -49,6 +49,10 @@ Result<CompileModuleReport> CompileWithJaxlib(const std::shared_ptr<const hlo::M
                                   request.platform),
                       "--target needs --with " + PlatformNames(kTargets));
   }
+  if (request.timers) {
+    return InputError(fmt::format("--timers: the log of {} is not kept", request.platform),
+                      "`hloscope record` keeps the log of a program of JAX");
+  }
   JaxlibStart start;
   HLOSCOPE_ASSIGN_OR_RETURN(
       start.place,

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <span>
 
+#include "core/analysis/compilation/compile_time.h"
 #include "core/backends/pjrt/api.h"
 #include "core/backends/pjrt/compile_options.h"
 #include "core/backends/pjrt/memory_stats.h"
@@ -282,6 +283,10 @@ Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
   task.name = "compile";
   task.deadline =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  if (request.timers)
+    task.environment.assign(std::begin(analysis::kTimerVariables),
+                            std::end(analysis::kTimerVariables));
+  task.log = request.log;
   task.memory_bytes = request.memory_bytes > 0 ? request.memory_bytes : MachineMemoryBytes() / 2;
   return RunTypedTask<XlaCompileAnswer>(std::move(task), request, stop);
 }
@@ -298,6 +303,7 @@ pjrt::XlaFlags DumpFlags(Devices devices, bool passes) {
     flags.emplace_back("xla_gpu_autotune_level", "0");
     // One kernel after the other: else they come out under other numbers each time.
     flags.emplace_back("xla_gpu_force_compilation_parallelism", "1");
+    flags.emplace_back("xla_dump_module_metadata", "true");  // XLA:CPU writes none
   }
   return flags;
 }

@@ -31,6 +31,8 @@ struct XlaCompileRequest {
   pjrt::XlaFlags flags;
   bool optimized_module = false;  // answer with the optimised module
   int64_t memory_bytes = 0;       // that the child may hold; 0: half of the machine's
+  bool timers = false;            // XLA logs how long each step took
+  std::string log;                // a file for what the child prints; empty: none
 };
 
 struct XlaCompileAnswer {

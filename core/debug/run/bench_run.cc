@@ -56,6 +56,8 @@ class Side {
        std::stop_token stop)
       : name_(std::move(name)), module_(std::move(module)), options_(request.options) {
     options_.budget.stop = std::move(stop);
+    const replay::PlatformRow* const row = replay::FindPlatform(name_);
+    if (row == nullptr || !row->Has(replay::kXlaFlags)) options_.platform.xla_flags.clear();
     replay::WorkerPoolOptions workers = request.workers;
     workers.most_workers = 1;
     workers_ = std::make_shared<replay::WorkerPool>(std::move(workers));

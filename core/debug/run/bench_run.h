@@ -20,7 +20,7 @@
 namespace hloscope::debug {
 
 struct BenchRequest {
-  replay::RunOptions options;
+  replay::RunOptions options;  // flags of XLA count on the platforms that take them
   std::string platform{replay::ReferencePlatform().name};
   std::string against;  // empty: nothing beside it
   // Beside `against` another worker of it: how far apart two measurements of the same are.

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/dump/errors/log_line.h"
+#include "core/dump/readers/line_reader.h"
+
 namespace hloscope::dump {
 namespace {
 
@@ -23,6 +26,33 @@ const std::unordered_map<std::string_view, std::vector<uint32_t>>& RowsByKey() {
     return by_key;
   }();
   return rows;
+}
+
+// "INTERNAL: ", the name of a status of absl, which other texts may use for something else.
+bool IsStatus(std::string_view first) {
+  const std::string_view name = first.substr(0, first.find(':'));
+  return name.size() < first.size() &&
+         std::ranges::all_of(name, [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
+}
+
+// What stands before a status where it is one: nothing, a mark of a log, the name of an exception,
+// "… failed: "; not "users " of "users NOT_FOUND: 3", nor "test status: " of "test status:
+// ABORTED:".
+bool MayPrecedeStatus(std::string_view before) {
+  if (LevelOf(before) != 0) return LevelOf(before) != 'I';
+  before = Trim(before);
+  const auto holds = [&](std::string_view word) { return before.contains(word); };
+  const auto ends = [&](std::string_view word) { return before.ends_with(word); };
+  constexpr std::string_view kNames[] = {"Error", "ERROR", "Exception", "Profiling failure on "};
+  constexpr std::string_view kEnds[] = {"error:", "failed:", "failure:", "what():", "[error]"};
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  if (!before.empty() && is_letter(before.back())) return false;  // a word of a sentence
+  if (before == "Status:" || std::ranges::any_of(kNames, holds) || std::ranges::any_of(kEnds, ends))
+    return true;
+  const size_t mark_end = before.find_last_of("|])") + 1;  // "worker-1  | ", "(pid=7) "
+  return std::ranges::none_of(before.substr(mark_end), is_letter);
 }
 
 }  // namespace
@@ -58,6 +88,9 @@ std::optional<FoundError> FindError(std::string_view text, std::string_view line
   const size_t begin = static_cast<size_t>(line.data() - text.data());
   for (const Candidate& candidate : candidates) {
     const ErrorRow& row = ErrorRows()[candidate.row];
+    if (row.is_general && IsStatus(row.pattern.first()) &&
+        !MayPrecedeStatus(line.substr(0, candidate.at)))
+      continue;
     if (auto captures = row.pattern.Match(text.substr(begin + candidate.at)))
       return FoundError{&row, *std::move(captures)};
   }

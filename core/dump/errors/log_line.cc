@@ -29,6 +29,8 @@ char LevelOf(std::string_view line) {
         kLevels.contains(line[at + 2]))
       return line[at + 2];
   }
+  // TensorFlow's TPUEstimator logs what ends a transfer as information.
+  if (line.starts_with("INFO:tensorflow:Error recorded from ")) return 'E';
   if (line.starts_with("INFO:") || line.starts_with("DEBUG:")) return 'I';
   if (line.starts_with("WARNING:")) return 'W';
   return 0;

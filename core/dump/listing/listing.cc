@@ -34,8 +34,9 @@ int64_t ChangedNs(const struct stat& status) {
 
 // A name that files of a dump may have, and modules, arrays and logs next to it.
 bool MayBeOfDump(std::string_view name) {
-  constexpr std::string_view kEndings[] = {".txt", ".hlo", ".pb",  ".pbtxt", ".mlir",  ".hlob",
-                                           ".npy", ".npz", ".log", ".jaxpr", ".export"};
+  constexpr std::string_view kEndings[] = {".txt",    ".hlo",   ".pb",       ".pbtxt", ".mlir",
+                                           ".hlob",   ".npy",   ".npz",      ".log",   ".jaxpr",
+                                           ".export", ".txtpb", ".textproto"};
   const std::string_view bare = BareFileName(name);
   return std::ranges::any_of(kEndings, [&](std::string_view e) { return bare.ends_with(e); }) ||
          MatchRole(bare).has_value();

@@ -60,8 +60,22 @@ constexpr Mark kFirstWords[] = {
     {"[ScheduleSyncTensorsGraph]", FileKind::kTorchTensors},
     {"TensorsGraphInfo:", FileKind::kTorchTensors},
     {"{", FileKind::kJson},
-    {"[", FileKind::kJson},
 };
+
+// "[1, 2]", "[{…}]", "[true]"; not the "[rank0]: " or "[12:04:45] " of a log.
+bool OpensJsonList(std::string_view text) {
+  if (!text.starts_with('[')) return false;
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n", 1), text.size()));
+  // A number stands before a comma or the end, a time of a log does not.
+  const size_t number = std::min(text.find_first_not_of("0123456789.eE+-"), text.size());
+  if (number > 0) {
+    text.remove_prefix(number);
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    return text.empty() || text.front() == ',' || text.front() == ']';
+  }
+  return text.empty() || std::string_view("[{]\"").contains(text.front()) ||
+         text.starts_with("true") || text.starts_with("false") || text.starts_with("null");
+}
 
 bool IsPlain(char c) {
   return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\r' || c == '\t' ||
@@ -184,6 +198,7 @@ FileKind SniffText(std::string_view bytes) {
   for (const Mark& mark : kFirstWords) {
     if (text.starts_with(mark.text)) return mark.kind;
   }
+  if (OpensJsonList(text)) return FileKind::kJson;
   if (IsMlirAfterComments(text)) return FileKind::kStableHloText;
   if (text.starts_with("IR {") && text.find("xla_shape=") != std::string_view::npos)
     return FileKind::kTorchTensors;

@@ -24,7 +24,13 @@ Result<std::string> RunIsolatedTask(const IsolatedTaskRequest& request,
   start.program = request.program;
   start.platform = request.name;
   // Only errors, not how the plugin is getting on.
-  start.environment = {"TF_CPP_MIN_LOG_LEVEL=1", "TZ=UTC"};
+  start.environment = request.environment;
+  for (const std::string_view own : {"TF_CPP_MIN_LOG_LEVEL=1", "TZ=UTC"}) {
+    const std::string_view name = own.substr(0, own.find('=') + 1);
+    const auto sets = [&](const std::string& variable) { return variable.starts_with(name); };
+    if (std::ranges::none_of(start.environment, sets)) start.environment.emplace_back(own);
+  }
+  start.log = request.log;
   start.most_frame_bytes = kMaxFrameBytes;
   start.deadline = Clock::now() + std::min<std::chrono::milliseconds>(request.deadline, kLongest);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto worker, WorkerProcess::Start(start));
@@ -46,7 +52,9 @@ Result<std::string> RunIsolatedTask(const IsolatedTaskRequest& request,
     }
     return in.ok() ? Result<bool>(true) : InternalError("malformed answer from a worker");
   };
-  HLOSCOPE_TRY(worker->Exchange(job.Finish(), bounds, take));
+  const Status done = worker->Exchange(job.Finish(), bounds, take);
+  worker->ReadOutput();
+  if (!done) return std::unexpected(done.error());
   return answer;
 }
 

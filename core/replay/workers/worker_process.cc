@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "core/base/machine_memory.h"
 #include "core/base/system_error.h"
@@ -66,9 +67,11 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerStart& s
   options.descriptors = {ends.second.get(), page.get()};
   options.start_deadline = start.deadline;
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess process, ChildProcess::Spawn(options));
-  return std::unique_ptr<WorkerProcess>(new WorkerProcess(
+  std::unique_ptr<WorkerProcess> worker(new WorkerProcess(
       std::move(process), FrameSocket(std::move(ends.first), start.most_frame_bytes),
       std::move(wake), std::move(mapped), start.platform));
+  worker->log_ = start.log;
+  return worker;
 }
 
 WorkerProcess::WorkerProcess(ChildProcess process, FrameSocket socket, UniqueFd wake,
@@ -203,6 +206,7 @@ void WorkerProcess::ReadOutput() {
       break;
     }
     output_.append(block, static_cast<size_t>(n));
+    if (!log_.empty()) std::ofstream(log_, std::ios::app | std::ios::binary).write(block, n);
     if (output_.size() > 2 * kKeptOutput) output_.erase(0, output_.size() - kKeptOutput);
   }
 }

@@ -27,6 +27,7 @@ struct WorkerStart {
   std::vector<std::string> arguments =
       {};  // of a program that is not ours; empty: as ours has them
   std::optional<std::chrono::steady_clock::time_point> deadline = {};  // of its process, to start
+  std::string log = {};  // a file that all it prints is added to; empty: only its last words count
 };
 
 // What a job may take: what the options allow, and where they say nothing, what the limits do. The
@@ -58,6 +59,8 @@ class WorkerProcess {
   void Retire() { usable_ = false; }
   // It ended by itself: not stopped by us, and not for a bound.
   bool crashed() const { return crashed_; }
+  // Takes what it has printed so far, which the end of a job does not wait for.
+  void ReadOutput();
   pid_t pid() const { return process_.pid(); }
 
  private:
@@ -69,7 +72,6 @@ class WorkerProcess {
   Status Wait(short events);
   Status CheckBounds();
   int MillisecondsToWait() const;
-  void ReadOutput();
   WorkerStage stage() const;
   std::unexpected<Error> Died(ErrorClass error_class, std::string what, std::string hint = {});
   std::unexpected<Error> Ended();
@@ -82,6 +84,7 @@ class WorkerProcess {
   Budget bounds_;                                    // of the job at hand
   std::chrono::steady_clock::time_point next_look_;  // at its memory
   std::string output_;                               // the last of what it printed
+  std::string log_;                                  // the file of all that it prints
   bool ready_ = false, usable_ = true, crashed_ = false;
   bool output_open_ = true;
 };
