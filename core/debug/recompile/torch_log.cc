@@ -11,6 +11,17 @@
 
 namespace hloscope::debug {
 
+namespace {
+
+// What PyTorch/XLA calls a GB has 2^30 bytes.
+std::string InUnits(std::string_view size) {
+  const size_t unit = size.rfind(" GB");
+  if (unit == size.npos) return std::string(size);
+  return fmt::format("{} GiB{}", size.substr(0, unit), size.substr(unit + 3));
+}
+
+}  // namespace
+
 void TorchLog::Warn(int64_t line, std::string_view what) {
   log_.warnings.push_back(fmt::format("{}:{}: {}", name_, line, what));
 }
@@ -80,10 +91,11 @@ void TorchLog::TakeSize(std::string_view text) {
   if (compiled_ == kNone) return;
   for (const Size& size : kSizes) {
     const auto value = Behind(text, size.mark);
-    if (!value || value->starts_with("Unknown")) continue;
+    // Digits to a thousand bytes: "0.000000 GB" of a small graph says nothing.
+    if (!value || value->starts_with("Unknown") || value->starts_with("0.000000 ")) continue;
     auto& sizes = log_.graphs[compiled_].sizes;
     if (sizes.size() < std::size(kSizes))
-      sizes.push_back(fmt::format("{} of {}", *value, size.what));
+      sizes.push_back(fmt::format("{} of {}", InUnits(*value), size.what));
   }
 }
 
@@ -131,7 +143,8 @@ void TorchLog::End() {
   one.program = "SyncTensorsGraph";
   one.place = where;
   one.key = ProgramKey(one.framework, one.program);
-  one.series = one.key + " " + frame;
+  // Library frames are the same for all that dynamo compiles.
+  if (is_users) one.series = one.key + " " + frame;
   one.line = block.line;
   one.note = block.cause;
   if (block.inputs >= 0) one.note += fmt::format(", a graph of {}", Counted(block.inputs, "input"));
