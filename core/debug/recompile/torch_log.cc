@@ -20,6 +20,12 @@ std::string InUnits(std::string_view size) {
   return fmt::format("{} GiB{}", size.substr(0, unit), size.substr(unit + 3));
 }
 
+// Whether a block about a compilation has such a line in its middle.
+bool IsInBlock(std::string_view text) {
+  return text.contains("Graph Hash: ") || text.contains("Number of Graph ") ||
+         text.contains("Python Frame Triggered");
+}
+
 }  // namespace
 
 void TorchLog::Warn(int64_t line, std::string_view what) {
@@ -42,14 +48,16 @@ bool TorchLog::Take(std::string_view line, int64_t number) {
   if (text->contains("Compilation Cause") || text->contains("Execution Cause")) {
     End();
     open_ = cause_next_ = true;
+    told_ = false;
     block_.is_execution = is_execution;
     block_.line = number;
     return true;
   }
   if (open_) {
     TakeText(Trimmed(*text));
-  } else if (!is_execution && text->find("Graph Hash: ") != std::string_view::npos) {
-    Warn(number, "the hash of a graph whose compilation does not begin in the log");
+  } else if (!is_execution && !told_ && IsInBlock(*text)) {
+    told_ = true;
+    Warn(number, "a line about a graph whose compilation does not begin in the log");
   }
   return true;
 }
@@ -123,8 +131,10 @@ void TorchLog::End() {
   open_ = frames_next_ = cause_next_ = false;
   Block block = std::exchange(block_, {});
   if (block.hash.empty() || block.frames.empty()) {
-    if (!block.is_execution)
+    if (!block.is_execution) {
+      told_ = true;
       Warn(block.line, "a compilation without its hash or its Python frames");
+    }
     return;
   }
   // The first frame that is not PyTorch/XLA's: "step (/home/me/train.py:8)"; dynamo's are so many
