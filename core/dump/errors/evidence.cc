@@ -40,6 +40,7 @@ Evidence ReadNothing(const ErrorPlace&, ExplainedError&) { return {}; }
 // A report of counters may be written at every step: its first line of an operation tells it.
 Evidence ReadCounter(const ErrorPlace& place, ExplainedError& error) {
   const std::string_view operation = place["op"].empty() ? place["ops"] : place["op"];
+  error.fix = "use operations that it lowers, or keep it out of the step";
   if (operation == "nonzero" || operation == "masked_select")
     error.fix =
         "XLA_EXPERIMENTAL=nonzero:masked_select lowers it, with a bound on the size of its result; "
