@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "app/command.h"
 #include "app/fail.h"
@@ -19,6 +20,7 @@
 #include "core/dump/errors/nearest_text.h"
 #include "core/dump/listing/sniff.h"
 #include "core/dump/logged_errors.h"
+#include "core/dump/run_record.h"
 
 namespace hloscope::app {
 namespace {
@@ -101,8 +103,23 @@ class ExplainCommand : public Command {
   static void AddCompilations(std::string_view text, const std::string& path,
                               std::vector<dump::ExplainedError>& errors) {
     const debug::CompileLog log = debug::ReadCompileLog(text, path);
+    AddGraphs(log, path, false, errors);
+    AddRecompilations(debug::RecompilationsOf(log), FolderOfDump(path), errors);
+  }
+
+  // The folder of a file that `record` made; empty: it made none.
+  static std::string FolderOfDump(const std::string& path) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(folder / dump::kRecordFile, failed)) return {};
+    return folder.empty() ? "." : folder.string();
+  }
+
+  static void AddGraphs(const debug::CompileLog& log, const std::string& path, bool only_faults,
+                        std::vector<dump::ExplainedError>& errors) {
     for (size_t k = 0; k < std::min(log.graphs.size(), kMax); ++k) {
       debug::TorchGraphText graph = debug::TextOf(log.graphs, k);
+      if (only_faults && !graph.is_fault) continue;
       dump::ExplainedError& error = errors.emplace_back();
       error.kind = "graph_compiled";
       error.severity = graph.is_fault ? dump::Severity::kWarning : dump::Severity::kNote;
@@ -114,10 +131,10 @@ class ExplainCommand : public Command {
     if (log.graphs.size() > kMax)
       PrintError(FormatText("{}: {} left out", path,
                             Counted(log.graphs.size() - kMax, "more graph is", "more graphs are")));
-    AddRecompilations(debug::RecompilationsOf(log), errors);
   }
 
-  static void AddRecompilations(const debug::Recompilations& found,
+  // `dump` is the folder whose modules show what a log alone does not; empty: none is known.
+  static void AddRecompilations(const debug::Recompilations& found, const std::string& dump,
                                 std::vector<dump::ExplainedError>& errors) {
     for (const debug::Recompilation& one : found.list) {
       dump::ExplainedError& error = errors.emplace_back();
@@ -127,6 +144,8 @@ class ExplainCommand : public Command {
       SetPlace(one.place, error);
       error.reason = debug::ToSentence(one.cause);
       error.fix = debug::FixOf(one);
+      if (one.cause.reason == debug::RecompileReason::kUnknown && !dump.empty())
+        error.fix = FormatText("hloscope explain {}: its modules show what changed", Quoted(dump));
       error.at_line = one.line;
     }
     for (const std::string& warning : found.warnings) PrintError("warning: " + warning);
@@ -140,12 +159,26 @@ class ExplainCommand : public Command {
       Print(error.error, (*model)->FullPath(error.file), context);
     for (const std::string& warning : logged.warnings) PrintError("warning: " + warning);
     std::vector<dump::ExplainedError> again;
-    AddRecompilations(debug::RecompilationsIn(**model), again);
+    AddFaultyGraphs(**model, again);
+    AddRecompilations(debug::RecompilationsIn(**model), {}, again);
     for (dump::ExplainedError& error : again) {
       error.at_line = 0;  // of one of its logs
       Print(error, path, context);
     }
     return logged.errors.empty() && again.empty() ? NothingIn(path, {}, context) : kGood;
+  }
+
+  static void AddFaultyGraphs(const dump::DumpModel& model,
+                              std::vector<dump::ExplainedError>& errors) {
+    for (size_t k = 0; k < model.files().size(); ++k) {
+      const dump::FileEntry& file = model.files()[k];
+      if (file.role != dump::FileRole::kRunLog) continue;
+      // A log that cannot be read is in the warnings already.
+      (void)model.ReadFile(static_cast<int32_t>(k), [&](std::string_view text) {
+        AddGraphs(debug::ReadCompileLog(text, file.path), file.path, true, errors);
+        return true;
+      });
+    }
   }
 
   // An input without an error is answered too: none of several is passed over.

@@ -128,7 +128,7 @@ class RecordCommand : public Command {
       names += FormatText("{}{} ({})", names.empty() ? "" : ", ", EscapeForTerminal(name),
                           Counted(count, "time"));
     Warn(
-        FormatText("PyTorch/XLA ran {} on the host, for it does not lower them: {}; each ends the "
+        FormatText("PyTorch/XLA ran {} on the host, not on the device: {}; each ends the "
                    "graph before it and copies its tensors; fix: use operations that it lowers, "
                    "or keep these out of the step",
                    Counted(fallbacks.size(), "operation"), names));

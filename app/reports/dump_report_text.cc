@@ -11,6 +11,7 @@
 #include "app/reports/recompilation_report.h"
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
+#include "core/dump/errors/traceback.h"
 #include "core/dump/logged_errors.h"
 #include "core/dump/processes.h"
 #include "core/dump/tensorflow_borders.h"
@@ -152,11 +153,15 @@ std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSumma
   for (const auto& [target, count] : module.custom_calls)
     out += FormatText(" {} {}", count, target);
   if (!module.custom_calls.empty()) out += "\n";
-  for (size_t k = 0; k < module.source_files.size() && k < kShown; ++k)
-    out += FormatText("    source: {}\n", module.source_files[k]);
-  if (module.source_files.size() > kShown)
-    out += FormatText("    source: and {}\n",
-                      Counted(module.source_files.size() - kShown, "more file"));
+  // Those of libraries only where the program's own are not known.
+  std::vector<std::string> files;
+  std::ranges::remove_copy_if(module.source_files, std::back_inserter(files),
+                              dump::IsFrameworkFile);
+  if (files.empty()) files = module.source_files;
+  for (size_t k = 0; k < files.size() && k < kShown; ++k)
+    out += FormatText("    source: {}\n", files[k]);
+  if (files.size() > kShown)
+    out += FormatText("    source: and {}\n", Counted(files.size() - kShown, "more file"));
   return out;
 }
 
@@ -223,9 +228,11 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
     out += FormatText("  {} of operations that eager mode runs one by one (--json lists them)\n",
                       Counted(eager, "more node"));
   if (!tf.in_functions.empty()) {
-    out += FormatText(
-        "  {} that keep their function out of clusters (jit_compile=True may compile it):\n",
-        Counted(tf.in_functions.size(), "node"));
+    const bool never =
+        std::ranges::any_of(tf.in_functions, dump::IsForLackOfKernel, &dump::TensorFlowNode::why);
+    out += FormatText("  {} that keep their function out of clusters{}:\n",
+                      Counted(tf.in_functions.size(), "node"),
+                      never ? "" : " (jit_compile=True may compile it)");
     out += OutsideText(tf.in_functions);
   }
   if (!tf.borders.empty()) out += FormatText("  {}\n", dump::BordersText(tf.borders, BytesText));

@@ -9,10 +9,14 @@ namespace hloscope::dump {
 namespace {
 
 struct AdviceRow {
-  std::string_view name, variable;
+  std::string_view name, variable, value, effect;
+  // Of the program: neither a flag nor a variable.
+  bool IsChange() const {
+    return variable.empty() && value.empty() && effect.starts_with("program:");
+  }
 };
 constexpr AdviceRow kAdvice[] = {
-#define ADVICE(name, variable, value, frameworks, effect) {name, variable},
+#define ADVICE(name, variable, value, frameworks, effect) {name, variable, value, effect},
 #include "core/dump/advice.def"
 #undef ADVICE
 };
@@ -65,7 +69,8 @@ std::vector<int64_t> NumbersOf(std::string_view version) {
 
 std::string FailureText(const TriedRow& row) {
   std::string_view verb = "leaves nothing more with";
-  if (row.outcome == AdviceOutcome::kUnknownFlag) verb = "is not a flag of";
+  if (row.outcome == AdviceOutcome::kUnknown)
+    verb = row.name.starts_with("--") ? "is not a flag of" : "is not in";
   if (row.outcome == AdviceOutcome::kCrashes) verb = "crashes";
   std::string text = fmt::format("{} {} {} {}", row.name, verb, row.framework, row.version);
   if (!row.seen.empty()) text += fmt::format(" ({})", row.seen);
@@ -125,7 +130,7 @@ AdviceVerdict JudgeAdvice(std::string_view advice, std::string_view framework,
 bool WasFollowed(std::string_view advice, const RunRecord& record) {
   bool any = false;
   for (const AdviceRow& row : kAdvice) {
-    if (!Names(advice, row.name)) continue;
+    if (row.IsChange() || !Names(advice, row.name)) continue;
     any = true;
     const std::string_view wanted = ValueIn(advice, row.name);
     std::optional<std::string> value;

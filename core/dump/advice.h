@@ -1,4 +1,5 @@
-// Flags and variables that reports advise, judged by what happened where they were tried.
+// Flags, variables and changes of the program that reports advise, judged by what happened where
+// they were tried.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,10 @@ namespace hloscope::dump {
 
 // How it went; the words of advice_tried.def.
 enum class AdviceOutcome : uint8_t {
-  kWorks,        // the program ran, and what the flag is advised for was there
-  kUnknownFlag,  // XLA or TensorFlow refused the flag and ended the program
-  kCrashes,      // the program was killed by a signal, and was not without it
-  kNoEffect      // the program ran, and left nothing more than without it
+  kWorks,    // the program ran, and what it is advised for was there
+  kUnknown,  // a flag that XLA or TensorFlow refused, or a call that the framework has not
+  kCrashes,  // the program was killed by a signal, and was not without it
+  kNoEffect  // the program ran, and left nothing more than without it
 };
 
 enum class AdviceState : uint8_t { kTried, kUntried, kFails };
@@ -25,13 +26,14 @@ struct AdviceVerdict {
   std::string note;
 };
 
-// Of a text that names flags and variables ("XLA_FLAGS=--xla_dump_to=DIR"), for a framework and its
-// version (empty: unknown). The worst of its flags counts. Versions are the same where major and
+// Of a text that names flags, variables and calls ("XLA_FLAGS=--xla_dump_to=DIR"), for a framework
+// and its version (empty: unknown). The worst of them counts. Versions are the same where major and
 // minor are.
 AdviceVerdict JudgeAdvice(std::string_view advice, std::string_view framework,
                           std::string_view version);
 
-// Whether the run had all flags and variables that the text names already.
+// Whether the run had all flags and variables that the text names already. False where it names
+// none; whether a change of the program was made, the record does not tell.
 bool WasFollowed(std::string_view advice, const RunRecord& record);
 
 }  // namespace hloscope::dump

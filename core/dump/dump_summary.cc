@@ -222,6 +222,7 @@ class Summary {
         if (!file.empty() && !sources.contains(file)) sources.emplace(file);
       }
     }
+    sources.erase("dummy_file_name");  // TensorFlow's, where it knows none
     out.source_files.assign(sources.begin(), sources.end());
   }
 

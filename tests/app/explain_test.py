@@ -141,7 +141,7 @@ class Explain(unittest.TestCase):
                 first, second = objects(run('explain', '--json', '-', text=text)[1])
                 self.assertEqual((first['kind'], first['severity'], first['line']), ('graph_compiled', 'note', 48))
                 self.assertIn('graph 1 of 2, aa: the parallel loader', first['reason'])
-                self.assertIn('9 inputs, 4 outputs; 1.5 GB of inputs; 2.5 GB of intermediate tensors', first['reason'])
+                self.assertIn('9 inputs, 4 outputs; 1.5 GiB of inputs; 2.5 GiB of intermediate tensors', first['reason'])
                 self.assertEqual((second['severity'], second['line']), ('warning', 52))
                 self.assertIn('loop reads the value of a tensor inside the step', second['reason'])
                 self.assertIn('compiled 1 time, run 1 time', second['reason'])
@@ -155,7 +155,9 @@ class Explain(unittest.TestCase):
                 json.dump({'framework': 'PyTorch/XLA', 'version': '2.9.0', 'exit': 0, 'host_fallbacks': {'aten::histc': 2}}, file)
             [told] = objects(run('explain', '--json', folder)[1])
             self.assertEqual((told['kind'], told['op'], told['severity']), ('host_fallback', 'histc', 'warning'))
+            self.assertIn('ran aten::histc on the host', told['reason'])
             self.assertIn('counted so far: 2', told['reason'])
+            self.assertIn('hloscope-record.json: host_fallback (histc): PyTorch/XLA ran', run('explain', folder)[1])
             report = objects(run('info', '--json', '--no-cache', folder)[1])[0]
             self.assertEqual([one['reason'] for one in report['errors']], [told['reason']])
 

@@ -198,6 +198,13 @@ class Reading(unittest.TestCase):
         program = self.file('programs/f.mlir', 'module @f {\n  func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n'
                             '    return %a : tensor<4xf32>\n  }\n}\n')
         self.assertIn('f.mlir is StableHLO', ''.join(run('verify', os.path.dirname(program))[1:]))
+        # As torch_xla 2.9 saves it where XLA_HLO_DEBUG is set.
+        pretty = self.file('forward.mlir', '#loc1 = /home/user/torch/_ops.py:841:0\n#loc2 = /home/user/torch/fx/interpreter.py:336:0\n'
+                           'module @IrToHlo.2 {\n  func.func @main(%arg0: tensor<5xf32> "xla__device_data"(#loc2)) -> tensor<5xf32> {\n'
+                           '    return %arg0 : tensor<5xf32> [unknown]\n  } [unknown]\n} [unknown]\n')
+        status, out, err = run('run', pretty)
+        self.assertEqual(status, 2)
+        self.assertIn('forward.mlir:1: printed with pretty debug info, which MLIR itself cannot read back', out + err)
 
     def test_compare_pairs_a_renamed_call_that_lost_attributes(self):
         call = ('HloModule m\nENTRY {0}main {{\n  {0}x = f32[2,1,6] parameter(0)\n  {0}c = f32[] constant(1)\n'

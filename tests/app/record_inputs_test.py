@@ -316,7 +316,7 @@ class RecordInputs(RecordTest):
         self.assertEqual(report['without_inputs'], ['module_0006.SyncTensorsGraph.1'])
         for title, values in zip(titles, ([1, 2], [3, 4], [5, 6])):
             self.assertTrue(self.values(title)['in0.npy'].endswith(array.array('f', values).tobytes()))
-        self.assertIn('ran 2 operations on the host, for it does not lower them: aten::histc (2 times), aten::nonzero (1 time); ', err)
+        self.assertIn('ran 2 operations on the host, not on the device: aten::histc (2 times), aten::nonzero (1 time); ', err)
         # What PyTorch/XLA tells of causes and places rests on the frames of Python below it.
         self.assertEqual(err.count('called by step\n'), 1)
         self.assertEqual(err.count('called by read\n'), 1)

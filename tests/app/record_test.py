@@ -328,6 +328,14 @@ with open(os.path.join(flags['xla_dump_to'], 'module_0002.jit_step.before_optimi
             os.remove(self.path('runs'))
         self.assertNotIn('could not be tried', self.record(program='raise SystemExit(3)')[2])
 
+    def test_stablehlo_that_the_program_saves(self):
+        """XLA_HLO_DEBUG, which is set for it, changes the text that torch_xla 2.9 writes."""
+        self.install('torch_xla', '2.9.0')
+        program = 'import torch_xla\n# torch_xla.stablehlo\n' + COMPILES
+        self.assertIn('write StableHLO text with locations that MLIR cannot read back', self.record(program=program)[2])
+        self.environment['XLA_HLO_DEBUG'] = '0'
+        self.assertNotIn('MLIR', self.record(program=program)[2])
+
     def test_pytorch(self):
         self.install('torch_xla', '2.99')
         status, out, err = self.record(program='import sys, torch_xla\n' + COMPILES + 'sys.stderr.write("one\\n\\nCompilation Analysis: ===\\n\\ntwo\\n")')

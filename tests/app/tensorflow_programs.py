@@ -225,6 +225,127 @@ with tf.Graph().as_default(), tf1.Session() as s:
 x = tf.ones((4, 4))
 for k in range(3): x = tf.tanh(x @ x) * k
 print(float(tf.reduce_sum(x)))''', 'on', 'eager mode ran each operation by itself'),
+    'keras_conv': (CPU, '''
+import keras
+m = keras.Sequential([keras.layers.Input((8, 8, 1)), keras.layers.Conv2D(4, 3, activation='relu'), keras.layers.BatchNormalization(), keras.layers.Dropout(.2), keras.layers.Flatten(), keras.layers.Dense(3, activation='softmax')])
+m.compile('adam', 'sparse_categorical_crossentropy', metrics=['accuracy'], jit_compile='auto')
+m.fit(np.ones((16, 8, 8, 1), 'f'), np.arange(16) % 3, batch_size=8, verbose=0)
+print(m.jit_compile)
+''', 'on', '264 of the 308 operations are in 3 clusters'),
+    'keras_strings': (CPU, '''
+import keras
+class Length(keras.layers.Layer):
+    def build(self, shape): self.w = self.add_weight(shape=(1, 4))
+    def compute_output_shape(self, shape): return (shape[0], 4)
+    def call(self, x):
+        n = tf.cast(tf.strings.length(tf.strings.as_string(x)), tf.float32)
+        return tf.tanh(n @ self.w) * 2. + tf.exp(x @ self.w)
+m = keras.Sequential([keras.layers.Input((1,)), Length(), keras.layers.Dense(1)])
+m.compile('sgd', 'mse', jit_compile=False)
+m.fit(np.ones((8, 1), 'f'), np.ones((8, 1), 'f'), verbose=0)
+''', 'on', '72 of the 99 operations are in 3 clusters'),
+    'nested_gradient': (CPU, '''
+@tf.function(jit_compile=True)
+def core(x): return tf.linalg.matmul(x, x) * tf.sigmoid(x)
+@tf.function
+def noisy(x):
+    tf.print('norm', tf.norm(x))
+    return tf.nn.softplus(x) - tf.math.log1p(tf.abs(x))
+@tf.function
+def outer(x):
+    with tf.GradientTape() as t:
+        t.watch(x)
+        y = tf.reduce_sum(core(x) + noisy(x * .5))
+    return t.gradient(y, x)
+outer(tf.ones((6, 6)) * .1)
+''', 'on', '17 of the 19 operations are in 3 clusters; outside: StringFormat (works on strings'),
+    'session_adam': (CPU, '''
+tf1 = tf.compat.v1
+config = tf1.ConfigProto(); config.graph_options.optimizer_options.global_jit_level = tf1.OptimizerOptions.ON_2
+with tf.Graph().as_default(), tf1.Session(config=config) as s:
+    x = tf1.placeholder(tf.float32, (None, 4)); y = tf1.placeholder(tf.int64, (None,))
+    w = tf1.get_variable('w', (4, 3), use_resource=False); b = tf1.get_variable('b', (3,), use_resource=True)
+    logits = tf.tanh(x @ w) * 2. + b
+    loss = tf.reduce_mean(tf1.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+    train = tf1.train.AdamOptimizer(.01).minimize(loss)
+    top = tf1.py_func(lambda v: v.max().astype('float32'), [logits], tf.float32)
+    summary = tf1.summary.scalar('loss', loss)
+    s.run(tf1.global_variables_initializer())
+    print(s.run([train, loss, top, summary], {x: np.ones((5, 4)), y: np.array([0, 1, 2, 0, 1])})[1:3])
+''', 'on', '36 of the 54 operations are in 3 clusters; outside: VariableV2, Assign'),
+    'keras_mirrored': (CPU, '''
+import keras
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices('CPU')[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+st = tf.distribute.MirroredStrategy(['CPU:0', 'CPU:1'])
+with st.scope():
+    m = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(8, activation='tanh'), keras.layers.Dense(1)])
+    m.compile('sgd', 'mse', jit_compile=False)
+m.fit(np.ones((16, 4), 'f'), np.ones((16, 1), 'f'), batch_size=8, verbose=0)
+''', 'on', '72 of the 140 operations are in 4 clusters'),
+    'served': (CPU, '''
+import tempfile, keras
+m = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(8, activation='gelu'), keras.layers.Dense(2, activation='softmax')])
+with tempfile.TemporaryDirectory() as d:
+    class Served(tf.Module):
+        def __init__(self): self.m = m; self.vars = m.variables
+        @tf.function(input_signature=[tf.TensorSpec((None,), tf.string)])
+        def serve(self, s):
+            f = tf.io.parse_example(s, {'x': tf.io.FixedLenFeature((4,), tf.float32)})
+            p = self.m(f['x'] * 2. - 1.)
+            return {'p': p, 'label': tf.gather(tf.constant(['no', 'yes']), tf.argmax(p, -1))}
+    tf.saved_model.save(Served(), d)
+    ex = tf.train.Example(features=tf.train.Features(feature={'x': tf.train.Feature(float_list=tf.train.FloatList(value=[1, 2, 3, 4]))})).SerializeToString()
+    loaded = tf.saved_model.load(d); print(loaded.serve(tf.constant([ex, ex])))
+''', 'on', "2 of the 12 operations are in 1 cluster; outside: ReadVariableOp (could be compiled, but in its neighbour's cluster it would make a cycle"),
+    'map_in_graph': (CPU, '''
+@tf.function
+def total(n):
+    d = tf.data.Dataset.range(n).map(lambda i: tf.cast(i, tf.float32) * 2.).map(lambda x: tf.py_function(lambda v: v + 1, [x], tf.float32))
+    d = d.map(lambda x: tf.ensure_shape(x, ())).batch(2).prefetch(1)
+    s = tf.zeros(())
+    for x in d:
+        s += tf.reduce_sum(tf.exp(-x) * tf.tanh(x))
+    return s, tf.reduce_mean(tf.random.stateless_normal((4, 4), [1, 2]) @ tf.ones((4, 4)))
+print(total(tf.constant(5, tf.int64)))
+''', 'on', '5 of the 22 operations are in 1 cluster; outside: RangeDataset, MapDataset, BatchDatasetV2, … (input pipeline on the host'),
+    'switch_case': (CPU, '''
+@tf.function(jit_compile=True)
+def newton(x):
+    return tf.while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, .5 * (y + x / y)), [0, x], maximum_iterations=5)[1]
+@tf.function
+def f(x, k):
+    y = newton(x)
+    a = tf.TensorArray(tf.float32, 3)
+    for i in tf.range(3): a = a.write(i, tf.reduce_sum(y * tf.cast(i, tf.float32)))
+    return tf.switch_case(k, [lambda: tf.reduce_sum(a.stack()), lambda: tf.math.reduce_max(tf.sin(y)) * 2.])
+print(f(tf.constant([4., 9.]), tf.constant(1)))
+''', 'on', '5 of the 44 operations are in 2 clusters; outside: Enter, _SwitchN, Merge, … (lowered control flow'),
+    'ragged': (CPU, '''
+@tf.function
+def f(s, x):
+    words = tf.strings.split(s)
+    n = tf.cast(words.row_lengths(), tf.float32)
+    r = tf.RaggedTensor.from_row_splits(x, [0, 2, 5])
+    r = tf.concat([r, r * 2.], axis=1)
+    return tf.reduce_sum(tf.nn.softmax(r.to_tensor(-1e9))) + tf.reduce_mean(r, axis=1) * n, tf.math.segment_sum(x, tf.constant([0, 0, 1, 1, 1]))
+print(f(tf.constant(['a b c', 'd']), tf.constant([1., 2., 3., 4., 5.])))
+''', 'on', '46 of the 80 operations are in 1 cluster; outside: Switch, Merge (lowered control flow'),
+    'images': (CPU, '''
+@tf.function
+def f(x, boxes, scores):
+    i = tf.io.decode_jpeg(tf.io.encode_jpeg(tf.cast(x * 255., tf.uint8)), channels=3)
+    i = tf.image.resize(tf.cast(i, tf.float32), (5, 5), method='bicubic')
+    keep = tf.image.non_max_suppression(boxes, scores, 3)
+    v, _ = tf.math.top_k(tf.gather(scores, keep), 2)
+    z = tf.abs(tf.signal.fft(tf.complex(scores, scores)))
+    h = tf.cast(tf.cast(scores, tf.float16) * 2, tf.float32)
+    q = tf.cast(tf.clip_by_value(scores * 100., -128., 127.), tf.int8)
+    u, c = tf.unique(tf.cast(q, tf.int32) // 2)
+    e = tf.linalg.eigh(tf.linalg.matmul(boxes, boxes, transpose_b=True))[0]
+    return tf.reduce_sum(i) + tf.reduce_sum(v) + tf.reduce_sum(z * h) + tf.reduce_sum(e) + tf.cast(tf.size(u), tf.float32) + tf.cast(tf.reduce_max(tf.cumsum(c)), tf.float32)
+b = tf.constant([[0., 0, 1, 1], [0, 0, 1, .9], [.5, .5, 1, 1], [0, 0, .1, .1]])
+print(f(tf.random.stateless_uniform((8, 8, 3), [1, 2]), b, tf.constant([.9, .8, .7, .1])))
+''', 'on', '26 of the 37 operations are in 2 clusters; outside: Mul, MatMul, Cast, … (could be compiled, but its cluster would be smaller'),
     'autoclustering': (NONE, '''
 tf.config.optimizer.set_jit('autoclustering')
 @tf.function

@@ -2,16 +2,18 @@
 """Tries what hloscope advises: each row of core/dump/advice.def in a small program of a framework, and compares how it went with
 core/dump/advice_tried.def.
 
-  tried_advice.py FRAMEWORK PYTHON [--write]
+  tried_advice.py FRAMEWORK PYTHON [--write] [--new]
 
 FRAMEWORK is jax, tensorflow or pytorch, PYTHON the interpreter of an environment that has it. --write puts the results of this version in
-place of those that the table has. Exit status 77: it has it not."""
+place of those that the table has; --new tries only rows that the table has not of this version. Exit status 77: it has it not."""
 import collections
 import os
 import re
 import subprocess
 import sys
 import tempfile
+
+from advised_changes import CHANGES, HEAD
 
 Row = collections.namedtuple('Row', 'name variable value frameworks effect')
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -52,12 +54,15 @@ def rows_of(path, macro):
                 yield [text.replace('\\\\', '\\') for text in re.findall(r'"((?:[^"\\]|\\.)*)"|(k\w+)', line) for text in [text[0] or text[1]]]
 
 
-def run(settings, dump):
+def run(settings, dump, program):
     environment = {key: value for key, value in os.environ.items() if not key.startswith(OURS) and key != 'PYTHONPATH'}
     environment['PJRT_DEVICE'] = 'CPU'
     environment['CUDA_VISIBLE_DEVICES'] = ''
-    environment.update(settings)
-    done = subprocess.run([PYTHON, '-c', PROGRAM], env=environment, cwd=dump, capture_output=True, text=True, timeout=600, check=False)
+    environment.update(settings, DUMP=dump)
+    path = os.path.join(dump, 'program.py')  # AutoGraph reads the source
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(program)
+    done = subprocess.run([PYTHON, path], env=environment, cwd=dump, capture_output=True, text=True, timeout=600, check=False)
     return done.returncode, done.stderr
 
 
@@ -66,7 +71,8 @@ def settings_of(row, dump):
     value = row.value.replace('{dump}', dump)
     settings = {'XLA_FLAGS': f'--xla_dump_to={dump} --xla_dump_hlo_as_text=true'} if row.name != '--xla_dump_to' else {}
     if not row.variable:
-        settings[row.name] = value
+        if value:
+            settings[row.name] = value
         if row.name == 'TF_CPP_VMODULE':
             settings['TF_XLA_FLAGS'] = '--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit'
         return settings
@@ -82,15 +88,25 @@ def settings_of(row, dump):
 def outcome_of(row):
     """How it went, and what was seen."""
     with tempfile.TemporaryDirectory() as dump:
-        status, log = run(settings_of(row, dump), dump)
-        if status != 0:
-            if re.search(r'Unknown flags? in (TF_)?XLA_FLAGS', log):
-                return 'kUnknownFlag', 'it ends the program'
-            return 'kCrashes', 'SIGSEGV' if status == -11 else f'killed by signal {-status}' if status < 0 else f'exit status {status}'
         kind, _, wanted = row.effect.partition(':')
+        is_program = kind == 'program'
+        status, log = run(settings_of(row, dump), dump, HEAD + CHANGES[wanted] + '\n' if is_program else PROGRAM)
+        if status != 0:
+            print(log[-1500:], file=sys.stderr)
+            if is_program and re.search(r'^(AttributeError|ModuleNotFoundError|ImportError|TypeError: .* unexpected keyword)', log, re.M):
+                return 'kUnknown', ''
+            if is_program and status > 0:
+                return 'kNoEffect', ''
+            if re.search(r'Unknown flags? in (TF_)?XLA_FLAGS', log):
+                return 'kUnknown', 'it ends the program'
+            return 'kCrashes', 'SIGSEGV' if status == -11 else f'killed by signal {-status}' if status < 0 else f'exit status {status}'
         files = [file for _, _, names in os.walk(dump) for file in names]
-        seen = {'': True, 'file': any(re.search(wanted, file) for file in files), 'log': any(words in log for words in wanted.split('|'))}
+        seen = {'': True, 'program': True, 'file': any(re.search(wanted, file) for file in files), 'log': any(words in log for words in wanted.split('|'))}
         return ('kWorks' if seen[kind] else 'kNoEffect'), ''
+
+
+def tried():
+    return {(row[0], row[1], row[2]): (row[3], row[4]) for row in rows_of(TRIED, 'ADVICE_TRIED')}
 
 
 def version_of():
@@ -105,17 +121,24 @@ def main():
         print(f'skipped: no {NAME} in {PYTHON}')
         return 77
     version = version_of()
-    known = {(row[0], row[1], row[2]): (row[3], row[4]) for row in rows_of(TRIED, 'ADVICE_TRIED')}
-    found, wrong = {}, 0
+    known = tried()
+    found, programs, wrong = {}, {}, 0
     for row in (Row(*row) for row in rows_of(ADVICE, 'ADVICE')):
         if NAME not in row.frameworks.split():
             continue
         key = (row.name, NAME, version)
-        found[key] = outcome_of(row)
         expected = known.get(key)
+        if expected and '--new' in sys.argv:
+            continue
+        program = (row.effect, row.value)
+        if row.effect.startswith('program:') and program in programs:
+            found[key] = programs[program]
+        else:
+            found[key] = programs[program] = outcome_of(row)
         print(*key, *found[key], '' if expected in (None, found[key]) else f'EXPECTED {expected}', flush=True)
         wrong += expected is not None and expected != found[key]
     if '--write' in sys.argv:
+        known = tried()  # another framework's may have been written in between
         known.update(found)
         with open(TRIED, encoding='utf-8') as file:
             head = [line for line in file if line.startswith('//')]

@@ -85,7 +85,46 @@ TEST_P(Series, DamagedLogsNameWhatIsLost) {
   EXPECT_EQ(silent, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Frameworks, Series, testing::Values("jax", "tensorflow", "torch"));
+INSTANTIATE_TEST_SUITE_P(Frameworks, Series,
+                         testing::Values("jax", "tensorflow", "torch", "torch_longer"));
+
+// PyTorch/XLA gives all its graphs one name: here seven, each compiled twice.
+TEST(Recompilations, CountTheFirstOfEachGraph) {
+  auto model = dump::DumpModel::Open(SourcePath("tests/debug/recompile/torch"), Limits());
+  ASSERT_TRUE(model) << model.error().ToString();
+  const Recompilations of_dump = RecompilationsIn(**model);
+  ASSERT_EQ(of_dump.programs.size(), 1U);
+  EXPECT_EQ(of_dump.programs[0].compilations, 14);
+  const Recompilations of_log = RecompilationsOf(
+      ReadCompileLog(Read(SourcePath("tests/debug/recompile/torch/stderr.log")), "log"));
+  ASSERT_EQ(of_log.programs.size(), 1U);
+  EXPECT_EQ(of_log.programs[0].compilations, 14);
+}
+
+// A loop that reads a sum in each step: what was recorded before stays, and is compiled again.
+TEST(Recompilations, AGraphThatGrows) {
+  auto model = dump::DumpModel::Open(SourcePath("tests/debug/recompile/torch_longer"), Limits());
+  ASSERT_TRUE(model) << model.error().ToString();
+  const Recompilations found = RecompilationsIn(**model);
+  ASSERT_EQ(found.list.size(), 4U);
+  EXPECT_EQ(ToSentence(found.list[1].cause),
+            "the graph is longer: it has what the one before had, and sine.17");
+  EXPECT_TRUE(FixOf(found.list[1]).starts_with("torch_xla.sync() at the end of each step"));
+  ASSERT_EQ(found.programs.size(), 1U);
+  EXPECT_EQ(found.programs[0].compilations, 7);  // of ten modules, three are of graphs alone
+}
+
+// What PyTorch/XLA rounds to nothing is left out, and a module is no function.
+TEST(CompileLog, GraphsOfASmallProgram) {
+  const CompileLog log =
+      ReadCompileLog(Read(SourcePath("tests/debug/recompile/torch_longer/stderr.log")), "log");
+  ASSERT_EQ(log.graphs.size(), 10U);
+  const TorchGraphText second = TextOf(log.graphs, 1);
+  EXPECT_TRUE(
+      second.reason.contains("the program marks the end of a step; compiled 1 time, run "
+                             "3 times in this log; 2 inputs, 1 output"));
+  EXPECT_FALSE(second.reason.contains("GB"));
+}
 
 Recompilation Only(const char* log) {
   const Recompilations found = RecompilationsOf(ReadCompileLog(log, "log"));

@@ -38,6 +38,11 @@ TEST(AdviceTest, WhatFailedIsNotAdvised) {
   EXPECT_EQ(old.state, AdviceState::kUntried);
   EXPECT_EQ(old.note, "untried with JAX 0.1.2");
   EXPECT_EQ(JudgeAdvice("--xla_dump_hlo_snapshots", "EXLA", "1").state, AdviceState::kTried);
+  // A change of the program is one too, and no record tells that it was made.
+  const char* jit = "TF_XLA_FLAGS=--tf_xla_cpu_global_jit, or tf.function(jit_compile=True)";
+  EXPECT_EQ(JudgeAdvice(jit, "TensorFlow", "2.21.0").state, AdviceState::kTried);
+  EXPECT_EQ(JudgeAdvice(jit, "TensorFlow", "2.1.0").note, "untried with TensorFlow 2.1.0");
+  EXPECT_FALSE(WasFollowed("tf.function(jit_compile=True)", RunRecord()));
 }
 
 // Every flag in a text of advice can be tried.
@@ -58,6 +63,44 @@ TEST(AdviceTest, EveryAdvisedFlagHasARow) {
     ASSERT_FALSE(text.empty()) << file;
     for (std::sregex_iterator at(text.begin(), text.end(), flag), end; at != end; ++at)
       EXPECT_TRUE(known.contains(at->str())) << at->str() << " in " << file;
+  }
+}
+
+// So can every call and argument, but for those that a fix only mentions.
+TEST(AdviceTest, EveryAdvisedChangeHasARow) {
+  std::set<std::string> known = {"compile_ops=False", "tf.cond",     "tf.contrib.compiler.xla",
+                                 "tf.range",          "tf.reshape",  "tf.shape",
+                                 "tf.tile",           "tf.function", "tf.tpu.outside_compilation"};
+  known.insert("torch_xla.runtime.initialize_cache");  // advises to leave it out
+  const std::string rows = TextOf(SourcePath("core/dump/advice.def"));
+  const std::regex row("ADVICE\\(\"([^\"]+)\"");
+  for (std::sregex_iterator at(rows.begin(), rows.end(), row), end; at != end; ++at)
+    known.insert((*at)[1]);
+  const std::regex change(
+      "\\b(tf|torch_xla|torch|xm|xr|model)(\\.[A-Za-z_][A-Za-z_0-9]*)+|"
+      "\\b(jit_compile|drop_last|drop_remainder|reduce_retracing|run_eagerly)=(True|False)|"
+      "\\binput_signature\\b");
+  // The last text of a row is the fix; of recompilations the last two are.
+  for (const auto& [file, count] : {std::pair("core/dump/tensorflow/tensorflow_reasons.def", 1),
+                                    std::pair("core/dump/errors/error_texts.def", 1),
+                                    std::pair("core/dump/errors/xla_texts.def", 1),
+                                    std::pair("core/debug/recompile/torch_causes.def", 1),
+                                    std::pair("core/debug/recompile/recompile_reasons.def", 2)}) {
+    std::istringstream lines(TextOf(SourcePath(file)));
+    int found = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("//")) continue;
+      size_t from = line.size();
+      for (int k = 0; k < count && from != std::string::npos; ++k)
+        from = line.rfind(", \"", from == 0 ? 0 : from - 1);
+      if (from == std::string::npos) continue;
+      const std::string fix = line.substr(from);
+      for (std::sregex_iterator at(fix.begin(), fix.end(), change), end; at != end; ++at) {
+        ++found;
+        EXPECT_TRUE(known.contains(at->str())) << at->str() << " in " << file << ": " << fix;
+      }
+    }
+    EXPECT_GT(found, 1) << file;
   }
 }
 

@@ -2,6 +2,7 @@
 // TensorFlow 2.21 (tests/dump/tensorflow); the two ways a GraphDef is written; damaged ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -582,6 +583,47 @@ TEST(TensorFlowLossesTest, SoundLinesOfOthersAreNone) {
     const MarkingLog log = ReadMarkingLog(std::string(line) + "\n" + text);
     EXPECT_TRUE(log.warnings.empty()) << log.warnings.front();
   }
+}
+
+// Of TensorFlow 2.21: the path between two clusters may lead through other clusters alone.
+TEST(TensorFlowLossesTest, CyclesThroughClustersAreWhole) {
+  std::string text = ReadAll(kCases / "stack" / "tensorflow.log");
+  const size_t info = text.find(" Built ");
+  ASSERT_NE(info, std::string::npos);
+  const std::string edge =
+      text.substr(0, text.find("mark_for_compilation_pass.cc")) +
+      "mark_for_compilation_pass.cc:445] Could not contract <f/Mean + 1 others #54> -> <f/NoOp + "
+      "36 others #100> because contracting the edge would create a cycle via (all clusters) "
+      "[<f/Add + 14 others #70>].\n";
+  text.insert(text.rfind('\n', info) + 1, edge);
+  const MarkingLog log = ReadMarkingLog(text);
+  EXPECT_TRUE(log.warnings.empty()) << log.warnings.front();
+  const auto found = std::ranges::find_if(
+      log.runs, [](const MarkingRun& run) { return run.edges.contains("f/Mean"); });
+  ASSERT_NE(found, log.runs.end());
+  EXPECT_EQ(found->edges.find("f/Mean")->second.why, OutsideReason::kCycle);
+}
+
+// The kernel of a fused operation may be for other types than those that the user's have, and
+// operations of a pipeline are its own.
+TEST(TensorFlowMarkingTest, WhyThereIsNoKernel) {
+  TensorFlowNode node;
+  node.op = "_FusedConv2D";
+  node.types = {{"T", 1}};  // DT_FLOAT
+  EXPECT_EQ(NoKernelReason(node), OutsideReason::kRemapped);
+  node.op = "SparseApplyAdagrad";
+  EXPECT_EQ(NoKernelReason(node), OutsideReason::kRefVariable);
+  node.op = "ApplyAdam";
+  EXPECT_EQ(NoKernelReason(node), OutsideReason::kRefVariable);
+  node.op = "RemoteCall";
+  node.types = {{"Tin", 7}};  // DT_STRING
+  EXPECT_EQ(NoKernelReason(node), OutsideReason::kRemoteCall);
+  node.op = "MergeV2Checkpoints";
+  EXPECT_EQ(NoKernelReason(node), OutsideReason::kHostEffect);
+  node.op = "MultiDeviceIteratorInit";
+  EXPECT_EQ(NoKernelReason(node), OutsideReason::kInputPipeline);
+  node.op = "OptionalGetValue";
+  EXPECT_EQ(NoKernelReason(node), OutsideReason::kInputPipeline);
 }
 
 // Lines of which little is left, each of a mutant that lost something in silence.

@@ -301,6 +301,21 @@ TEST_F(LabelsTest, NodesOutsideTheClustersAreNotOnTheDevice) {
   EXPECT_FALSE(IsSeen("home", "nothing: every instruction")) << SeenLines(Seen("home"));
 }
 
+// PyTorch/XLA runs on the host what it does not lower, in no module.
+TEST_F(LabelsTest, WhatPyTorchRanOnTheHostIsNotOnTheDevice) {
+  Write("torch", "module_0000.SyncTensorsGraph.3.cpu_after_optimizations.txt",
+        "HloModule SyncTensorsGraph.3, is_scheduled=true\n\nENTRY e {\n  ROOT p = f32[4] "
+        "parameter(0)\n}\n");
+  Write("torch", "hloscope-record.json",
+        "{\"framework\":\"PyTorch/XLA\",\"version\":\"2.9.0\",\"exit\":0,"
+        "\"host_fallbacks\":{\"aten::i0\":1,\"aten::nonzero\":4}}\n");
+  Start({Scratch("torch")});
+  EXPECT_TRUE(IsSeen("home",
+                     "no instruction of this module, but PyTorch/XLA ran aten::i0, "
+                     "aten::nonzero there"))
+      << SeenLines(Seen("home"));
+}
+
 // The window says of a run what `info` says: its errors, TensorFlow's sentence, who wrote it.
 TEST_F(LabelsTest, HomeTellsOfTheRun) {
   const std::string module =

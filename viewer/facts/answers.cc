@@ -16,6 +16,7 @@
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/memory_plan.h"
 #include "viewer/facts/profile_model.h"
+#include "viewer/facts/run_notes.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
@@ -263,6 +264,9 @@ const Answer* Host(Context& context) {
     if (graphs->waiting()) return nullptr;
     if (graphs->ready()) outside = OutsideText(**graphs);
   }
+  const Pending<RunNotes>& notes = RunNotesOf(context);
+  if (notes.waiting()) return nullptr;
+  if (outside.empty() && notes.ready()) outside = HostFallbackText(*notes);
   return FromAll(context, "host", [outside](const dump::DumpModel& dump, const DumpFacts& facts) {
     return HostAnswer(dump, facts, outside);
   });

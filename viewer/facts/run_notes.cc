@@ -2,6 +2,7 @@
 #include "viewer/facts/run_notes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
@@ -70,6 +71,21 @@ std::string FailureText(const dump::DumpModel& dump, const RunNotes& notes) {
   if (first == nullptr) return {};
   return fmt::format("{} in the log of the run{} {}", Counted(count, "error"),
                      count == 1 ? ":" : "; the first:", LoggedErrorText(dump, *first));
+}
+
+std::string HostFallbackText(const RunNotes& notes) {
+  std::vector<std::string> names;
+  for (const dump::LoggedError& error : notes.logged.errors) {
+    if (error.error.kind == "host_fallback" && !error.error.op.empty())
+      names.push_back("aten::" + error.error.op);
+  }
+  constexpr size_t kShown = 3;
+  if (names.empty()) return {};
+  if (names.size() <= kShown)
+    return fmt::format("PyTorch/XLA ran {} there", fmt::join(names, ", "));
+  return fmt::format("PyTorch/XLA ran {} and {} there",
+                     fmt::join(names.begin(), names.begin() + kShown, ", "),
+                     Counted(names.size() - kShown, "more operation"));
 }
 
 }  // namespace hloscope::viewer

@@ -24,4 +24,8 @@ std::string LoggedErrorText(const dump::DumpModel& dump, const dump::LoggedError
 // empty: there are none.
 std::string FailureText(const dump::DumpModel& dump, const RunNotes& notes);
 
+// "PyTorch/XLA ran aten::i0, aten::nonzero there": what the record of the run counted; empty:
+// nothing.
+std::string HostFallbackText(const RunNotes& notes);
+
 }  // namespace hloscope::viewer

@@ -125,12 +125,31 @@ bool HasOpenDimension(std::string_view code) {
          code.find("x?x") != std::string_view::npos;
 }
 
+// Whether the text was printed with MLIR's pretty debug info: "#loc1 = /home/me/net.py:8:0", where
+// what can be read back is "#loc1 = loc("/home/me/net.py":8:0)".
+bool HasPrettyLocations(std::string_view code) {
+  if (!code.starts_with("#loc")) return false;
+  constexpr std::string_view kIs = " = ";
+  const std::string_view line = code.substr(0, code.find('\n'));
+  const size_t is = line.find(kIs);
+  return is != line.npos && !line.substr(is + kIs.size()).starts_with("loc(");
+}
+
 Result<hlo::ProtoFile> TranslatePlain(std::string_view code, const MlirArguments& arguments,
                                       const Limits& limits, const Budget& bounds) {
   if (!arguments.variables.empty()) {
     return InputError(fmt::format("--shape {}: MLIR does not name its dimensions",
                                   arguments.variables.front().name),
                       "--inputs FILE sets the shapes of all arguments");
+  }
+  if (HasPrettyLocations(code)) {
+    Error error = InputError("printed with pretty debug info, which MLIR itself cannot read back",
+                             "the bytecode that was saved with it, or the text without locations: "
+                             "of PyTorch/XLA without XLA_HLO_DEBUG, which `hloscope record` sets "
+                             "where it is not set (XLA_HLO_DEBUG=0)")
+                      .error();
+    error.place.line = 1;
+    return std::unexpected(std::move(error));
   }
   const Program program{code, CountIn(code, "mhlo.num_replicas"),
                         CountIn(code, "mhlo.num_partitions")};

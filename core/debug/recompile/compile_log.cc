@@ -144,17 +144,20 @@ Recompilations RecompilationsOf(const CompileLog& log) {
   std::map<std::string, std::vector<const LoggedCompilation*>> seen;
   std::vector<std::string> order;
   for (const LoggedCompilation& one : log.compilations) {
+    if (one.series.empty()) continue;
     auto& earlier = seen[one.series];
     if (earlier.empty()) order.push_back(one.series);
     earlier.push_back(&one);
   }
-  for (const std::string& series : order) {
+  for (size_t k = 0; k < order.size(); ++k) {
+    const std::string& series = order[k];
     std::vector<const LoggedCompilation*> earlier;
     for (const LoggedCompilation* one : seen[series]) {
       // A log of causes alone may begin with one.
       if (!one->from_cache && !earlier.empty()) {
         Recompilation& again = found.list.emplace_back();
         again.framework = one->framework;
+        again.series = k;
         again.program = one->program;
         again.cause = CauseInLog(earlier, *one);
         again.place = one->place;

@@ -18,9 +18,10 @@ namespace hloscope::debug {
 
 struct LoggedCompilation {
   std::string framework;
-  std::string program;               // "step"
-  std::string key;                   // of its name, as ProgramKey gives it
-  std::string series;                // the same for the same program: the key and its place
+  std::string program;  // "step"
+  std::string key;      // of its name, as ProgramKey gives it
+  // The same for the same program: the key and its place; empty: nothing tells.
+  std::string series;
   std::string place;                 // of the call: "train.py:12"
   std::vector<std::string> types;    // of the arguments: "f32[8,16]"
   std::vector<std::string> mapping;  // their shardings

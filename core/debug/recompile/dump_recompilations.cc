@@ -66,6 +66,7 @@ class Finder {
     int32_t module = -1;
     CompilationFacts facts;
     std::string program;  // of the first compilation
+    size_t series = 0;    // the first compilation, as its place among `earlier`
   };
 
   void Append(Recompilations more) {
@@ -171,7 +172,8 @@ class Finder {
       return IsSameCluster(a.facts, b.facts);
     if (x.framework == "PyTorch/XLA" && !IsSameGraph(a.facts, b.facts)) return false;
     const LoggedCompilation *p = Logged(a.module), *q = Logged(b.module);
-    if (p != nullptr && q != nullptr) return p->series == q->series;
+    if (p != nullptr && q != nullptr && (!p->series.empty() || !q->series.empty()))
+      return p->series == q->series;
     return IsSameProgram(a.facts, b.facts);
   }
 
@@ -209,6 +211,7 @@ class Finder {
       }
       if (closest != nullptr) one.program = closest->program;
       if (closest == nullptr) Distinguish(one, earlier);
+      one.series = closest == nullptr ? earlier.size() : closest->series;
       const LoggedCompilation* logged = Logged(m);
       const bool from_cache = logged != nullptr && logged->from_cache;
       if (closest != nullptr && !from_cache) Tell(*closest, one);
@@ -240,6 +243,7 @@ class Finder {
     Recompilation one;
     one.framework = module.framework;
     one.program = now.program;
+    one.series = now.series;
     one.modules = {Title(before.module), Title(now.module)};
     one.module = now.module;
     one.cause = CauseOf(before.facts, now.facts);

@@ -88,9 +88,12 @@ std::pair<std::string, std::string> Differing(std::string_view a, std::string_vi
   return {word(a), word(b)};
 }
 
+// PyTorch/XLA gives all its graphs one name.
+bool IsTorchGraph(const Module& module) { return module.name().starts_with("SyncTensorsGraph"); }
+
 // Why a graph of PyTorch/XLA has another number of parameters.
 RecompileReason ReasonOfCount(const CompilationFacts& a, const CompilationFacts& b) {
-  if (!b.module->name().starts_with("SyncTensorsGraph")) return RecompileReason::kArguments;
+  if (!IsTorchGraph(*b.module)) return RecompileReason::kArguments;
   std::multiset<std::string> gone(a.parameters.begin(), a.parameters.end()), added;
   for (const std::string& type : b.parameters) {
     const auto at = gone.find(type);
@@ -211,13 +214,19 @@ std::optional<RecompileCause> BodyCause(const Module& x, const Module& y) {
     cause.detail = fmt::format("seen in {}: {} became {}", change->instruction_b, from, to);
     break;
   }
-  if (cause.detail.empty() && !(found.added.empty() && found.removed.empty())) {
-    auto first = [](const std::vector<InstructionName>& names) {
-      return names.empty() ? std::string("nothing") : names.front().instruction;
+  if (cause.detail.empty() && !same_code) {
+    auto names = [](const std::vector<InstructionName>& of) {
+      if (of.empty()) return std::string("nothing");
+      return of.front().instruction +
+             (of.size() > 1 ? fmt::format(" and {} more", of.size() - 1) : "");
     };
-    cause.from = first(found.removed);
-    cause.to = first(found.added);
-    cause.detail = fmt::format("{} is gone and {} is new", cause.from, cause.to);
+    cause.from = names(found.removed);
+    cause.to = names(found.added);
+    if (found.removed.empty() && changes.empty() && IsTorchGraph(y))
+      return RecompileCause{RecompileReason::kLonger, "", "the one before", cause.to, ""};
+    if (!found.removed.empty()) cause.detail = fmt::format("gone: {}", cause.from);
+    if (!found.added.empty())
+      cause.detail += fmt::format("{}new: {}", cause.detail.empty() ? "" : ", ", cause.to);
   }
   return cause;
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "core/base/counted.h"
 
@@ -94,11 +96,12 @@ std::string ToSentence(const CompiledProgram& program) {
 
 void SumUp(Recompilations& found) {
   std::map<std::pair<std::string, std::string>, CompiledProgram> programs;
+  std::set<std::tuple<std::string_view, std::string_view, size_t>> firsts;
   for (const Recompilation& one : found.list) {
     CompiledProgram& program = programs[{one.framework, one.program}];
     program.framework = one.framework;
     program.program = one.program;
-    if (program.compilations == 0) program.compilations = 1;
+    if (firsts.emplace(one.framework, one.program, one.series).second) ++program.compilations;
     ++program.compilations;
     if (one.compile_ms >= 0) program.lost_ms = std::max(program.lost_ms, 0.0) + one.compile_ms;
   }

@@ -26,6 +26,9 @@ struct Recompilation {
   std::string framework, program;    // "JAX", "step"
   std::vector<std::string> modules;  // the earlier one that is closest, and this; of a log none
   RecompileCause cause;
+  // The first compilation that this repeats, as a number among those of its program: PyTorch/XLA
+  // gives all its graphs one name.
+  size_t series = 0;
   int32_t module = -1;       // this one, of DumpModel::modules(); -1: of a log
   int32_t line = 0;          // of the log where it was found there alone, from 1
   bool was_logged = false;   // the run had the logs that give reasons

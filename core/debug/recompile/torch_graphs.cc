@@ -41,8 +41,9 @@ TorchGraphText TextOf(const std::vector<TorchGraph>& graphs, size_t k) {
     text = {cause->is_fault, std::string(cause->sentence), std::string(cause->fix)};
     const size_t where = text.reason.find("{where}");
     if (where != std::string::npos)
-      text.reason.replace(where, std::string_view("{where}").size(),
-                          graph.function.empty() ? "the program" : graph.function);
+      text.reason.replace(
+          where, std::string_view("{where}").size(),
+          graph.function.empty() || graph.function == "<module>" ? "the program" : graph.function);
   }
   text.reason = fmt::format("graph {} of {}, {}{}: {}; compiled {}", k + 1, graphs.size(),
                             graph.name.empty() ? "" : graph.name + ", ", graph.hash, text.reason,

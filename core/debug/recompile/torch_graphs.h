@@ -13,7 +13,7 @@ struct TorchGraph {
   std::string function, place;  // the user's innermost frame: "step", "/home/me/train.py:8"
   int64_t inputs = -1, outputs = -1;  // -1: unknown
   int64_t compilations = 0, executions = 0;
-  std::vector<std::string> sizes;  // "12.124478 GB of intermediate tensors"
+  std::vector<std::string> sizes;  // "12.124478 GiB of intermediate tensors"
   int64_t line = 0;                // of the log, from 1
 };
 

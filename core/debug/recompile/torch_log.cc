@@ -11,6 +11,23 @@
 
 namespace hloscope::debug {
 
+namespace {
+
+// What PyTorch/XLA calls a GB has 2^30 bytes.
+std::string InUnits(std::string_view size) {
+  const size_t unit = size.rfind(" GB");
+  if (unit == size.npos) return std::string(size);
+  return fmt::format("{} GiB{}", size.substr(0, unit), size.substr(unit + 3));
+}
+
+// Whether a block about a compilation has such a line in its middle.
+bool IsInBlock(std::string_view text) {
+  return text.contains("Graph Hash: ") || text.contains("Number of Graph ") ||
+         text.contains("Python Frame Triggered");
+}
+
+}  // namespace
+
 void TorchLog::Warn(int64_t line, std::string_view what) {
   log_.warnings.push_back(fmt::format("{}:{}: {}", name_, line, what));
 }
@@ -31,14 +48,16 @@ bool TorchLog::Take(std::string_view line, int64_t number) {
   if (text->contains("Compilation Cause") || text->contains("Execution Cause")) {
     End();
     open_ = cause_next_ = true;
+    told_ = false;
     block_.is_execution = is_execution;
     block_.line = number;
     return true;
   }
   if (open_) {
     TakeText(Trimmed(*text));
-  } else if (!is_execution && text->find("Graph Hash: ") != std::string_view::npos) {
-    Warn(number, "the hash of a graph whose compilation does not begin in the log");
+  } else if (!is_execution && !told_ && IsInBlock(*text)) {
+    told_ = true;
+    Warn(number, "a line about a graph whose compilation does not begin in the log");
   }
   return true;
 }
@@ -80,10 +99,11 @@ void TorchLog::TakeSize(std::string_view text) {
   if (compiled_ == kNone) return;
   for (const Size& size : kSizes) {
     const auto value = Behind(text, size.mark);
-    if (!value || value->starts_with("Unknown")) continue;
+    // Digits to a thousand bytes: "0.000000 GB" of a small graph says nothing.
+    if (!value || value->starts_with("Unknown") || value->starts_with("0.000000 ")) continue;
     auto& sizes = log_.graphs[compiled_].sizes;
     if (sizes.size() < std::size(kSizes))
-      sizes.push_back(fmt::format("{} of {}", *value, size.what));
+      sizes.push_back(fmt::format("{} of {}", InUnits(*value), size.what));
   }
 }
 
@@ -111,8 +131,10 @@ void TorchLog::End() {
   open_ = frames_next_ = cause_next_ = false;
   Block block = std::exchange(block_, {});
   if (block.hash.empty() || block.frames.empty()) {
-    if (!block.is_execution)
+    if (!block.is_execution) {
+      told_ = true;
       Warn(block.line, "a compilation without its hash or its Python frames");
+    }
     return;
   }
   // The first frame that is not PyTorch/XLA's: "step (/home/me/train.py:8)"; dynamo's are so many
@@ -131,7 +153,8 @@ void TorchLog::End() {
   one.program = "SyncTensorsGraph";
   one.place = where;
   one.key = ProgramKey(one.framework, one.program);
-  one.series = one.key + " " + frame;
+  // Library frames are the same for all that dynamo compiles.
+  if (is_users) one.series = one.key + " " + frame;
   one.line = block.line;
   one.note = block.cause;
   if (block.inputs >= 0) one.note += fmt::format(", a graph of {}", Counted(block.inputs, "input"));

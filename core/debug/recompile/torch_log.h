@@ -40,6 +40,7 @@ class TorchLog {
   std::map<std::string, size_t> by_hash_;  // of log_.graphs
   size_t compiled_ = kNone;                // the graph compiled last, of log_.graphs
   bool open_ = false, cause_next_ = false, frames_next_ = false;
+  bool told_ = false;  // of lines that belong to no block
   Block block_;
 };
 

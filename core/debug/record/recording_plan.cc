@@ -250,6 +250,12 @@ class Planner {
           plan_.logs_asked || ValueOf(plan_.environment, "PT_XLA_DEBUG_LEVEL") != nullptr;
       SetIfUnset("PT_XLA_DEBUG_LEVEL", "2");
       SetIfUnset("XLA_IR_DEBUG", "1");
+      if (ValueOf(plan_.environment, "XLA_HLO_DEBUG") == nullptr &&
+          program_.script.contains("stablehlo"))
+        Warn(
+            "XLA_HLO_DEBUG=1, which gives modules their source lines, makes PyTorch/XLA write "
+            "StableHLO text with locations that MLIR cannot read back; fix: use the bytecode that "
+            "is saved with it, or set XLA_HLO_DEBUG=0 for this run");
       SetIfUnset("XLA_HLO_DEBUG", "1");
     }
   }

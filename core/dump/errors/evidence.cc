@@ -38,8 +38,13 @@ std::optional<Evidence> ReadEvidence(std::string_view kind, const ErrorPlace& pl
 Evidence ReadNothing(const ErrorPlace&, ExplainedError&) { return {}; }
 
 // A report of counters may be written at every step: its first line of an operation tells it.
-Evidence ReadCounter(const ErrorPlace& place, ExplainedError&) {
+Evidence ReadCounter(const ErrorPlace& place, ExplainedError& error) {
   const std::string_view operation = place["op"].empty() ? place["ops"] : place["op"];
+  error.fix = "use operations that it lowers, or keep it out of the step";
+  if (operation == "nonzero" || operation == "masked_select")
+    error.fix =
+        "XLA_EXPERIMENTAL=nonzero:masked_select lowers it, with a bound on the size of its result; "
+        "or an operation whose result has a fixed size, as torch.where of three arguments";
   return {operation.empty() ? "values" : std::string(operation), {}, true};
 }
 

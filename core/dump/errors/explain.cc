@@ -363,8 +363,9 @@ std::string ErrorSentence(const ExplainedError& error, std::string_view from) {
   if (!error.node.empty()) what += " node " + error.node;
   if (!error.op.empty() && error.op != error.node) what += " (" + error.op + ")";
   if (!error.device.empty()) what += " on " + error.device;
-  return fmt::format("{}: {}{}{} {}", place, error.kind, what.empty() ? ":" : ",",
-                     what.empty() ? "" : what + ":", error.reason);
+  const bool is_list =
+      !what.empty() && !what.starts_with(" (");  // "kind (op)", "kind, node n (op)"
+  return fmt::format("{}: {}{}{}: {}", place, error.kind, is_list ? "," : "", what, error.reason);
 }
 
 std::string_view NameOf(Severity severity) {

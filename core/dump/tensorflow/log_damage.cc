@@ -132,6 +132,12 @@ std::string WithoutMentions(std::string_view line) {
   return text;
 }
 
+// What a cycle is made by: "[node,<cluster>]." or, of clusters alone, "(all clusters) [<a>,<b>].".
+bool IsPath(std::string_view text) {
+  TakeWord(text, "(all clusters) ");
+  return text.starts_with('[') && text.ends_with("].");
+}
+
 }  // namespace
 
 bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
@@ -214,12 +220,12 @@ bool IsWholeReason(std::string_view reason, std::string_view operation) {
 }
 
 bool IsWholeEdgeReason(std::string_view reason) {
-  constexpr std::string_view kCycle = "contracting the edge would create a cycle via [";
+  constexpr std::string_view kCycle = "contracting the edge would create a cycle via ";
   for (std::string_view beginning :
        {kCycle, std::string_view("the two nodes "), std::string_view("the new cluster ")}) {
     if (!reason.starts_with(beginning)) continue;
     return reason.rfind(beginning) == 0 && reason.ends_with('.') &&
-           (beginning != kCycle || reason.ends_with("]."));
+           (beginning != kCycle || IsPath(reason.substr(kCycle.size())));
   }
   return false;
 }

@@ -24,6 +24,8 @@ enum class OutsideReason : uint8_t {
 std::string_view NameOf(OutsideReason reason);      // in JSON
 std::string_view SentenceOf(OutsideReason reason);  // empty: kUnknown
 std::string_view FixOf(OutsideReason reason);       // empty: nothing to change
+// Then must-compile functions cannot have it either.
+bool IsForLackOfKernel(OutsideReason reason);
 
 // "FLOAT", "INT32_REF" …; the number itself where it is none of TensorFlow's.
 std::string TensorFlowTypeName(int32_t type);

@@ -21,10 +21,10 @@ constexpr Row kOperations[] = {
 };
 
 struct ReasonRow {
-  std::string_view name, sentence, fix;
+  std::string_view name, log, sentence, fix;
 };
 constexpr ReasonRow kReasons[] = {
-#define TENSORFLOW_REASON(reason, name, log, sentence, fix) {name, sentence, fix},
+#define TENSORFLOW_REASON(reason, name, log, sentence, fix) {name, log, sentence, fix},
 #include "core/dump/tensorflow/tensorflow_reasons.def"
 #undef TENSORFLOW_REASON
 };
@@ -101,6 +101,10 @@ std::string_view SentenceOf(OutsideReason reason) {
 }
 std::string_view FixOf(OutsideReason reason) { return kReasons[static_cast<size_t>(reason)].fix; }
 
+bool IsForLackOfKernel(OutsideReason reason) {
+  return kReasons[static_cast<size_t>(reason)].log == "No registered";
+}
+
 std::optional<OutsideReason> OperationReason(std::string_view operation) {
   for (const Row& row : kOperations) {
     if (Fits(row.operation, operation)) return row.reason;
@@ -126,12 +130,16 @@ KernelState FindXlaKernel(const TensorFlowNode& node, std::string& evidence) {
 }
 
 OutsideReason NoKernelReason(const TensorFlowNode& node) {
+  const std::optional<OutsideReason> by_name = OperationReason(node.op);
+  // The kernel of a fused operation may take other types than those of the operations that it is
+  // made of: _FusedConv2D takes int8.
+  if (by_name == OutsideReason::kRemapped || by_name == OutsideReason::kOneDnn) return *by_name;
   std::string evidence;
   if (FindXlaKernel(node, evidence) == KernelState::kWrongType) {
     const bool strings = evidence.find(" is string;") != std::string::npos;
     return strings ? OutsideReason::kString : OutsideReason::kElementType;
   }
-  if (auto reason = OperationReason(node.op)) return *reason;
+  if (by_name) return *by_name;
   for (const auto& [attribute, type] : node.types) {
     if (TensorFlowTypeName(type) == "STRING") return OutsideReason::kString;
   }
