@@ -5,6 +5,7 @@
 
 #include "core/compile/passes/loop_form.h"
 #include "core/compile/run_computations.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::compile {
 
@@ -27,27 +28,18 @@ constexpr int64_t kLargeBytes = 16 * 1024;
 
 int64_t BytesOf(const Shape& shape) { return shape.IsArray() ? shape.ByteSize().value_or(-1) : 0; }
 
-// True for what reads each element of large arrays where it writes it, so that a turn costs the
-// same in one kernel with the turns before.
-bool IsElementwise(const Module& module, const hlo::Instruction& i) {
-  switch (i.opcode) {
-    case Opcode::kParameter:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kConstant:
-    case Opcode::kIota:
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kCopy:
-    case Opcode::kConvert:
-      return true;
-    case Opcode::kSlice: {
-      const int64_t bytes = BytesOf(module.shape(module.operands(i)[0]));
-      return bytes >= 0 && bytes <= kSmallBytes;
-    }
-    default:
-      return Info(i.opcode).category == hlo::Category::kElementwise;
+// Beside elementwise instructions, what reads each element where it writes it.
+constexpr hlo::OpcodeSet kInStep = {Opcode::kParameter, Opcode::kTuple, Opcode::kGetTupleElement,
+                                    Opcode::kConstant,  Opcode::kIota,  Opcode::kBroadcast,
+                                    Opcode::kReshape,   Opcode::kCopy,  Opcode::kConvert};
+
+// True for what makes a turn cost the same in one kernel with the turns before.
+bool IsInStep(const Module& module, const hlo::Instruction& i) {
+  if (i.opcode == Opcode::kSlice) {
+    const int64_t bytes = BytesOf(module.shape(module.operands(i)[0]));
+    return bytes >= 0 && bytes <= kSmallBytes;
   }
+  return kInStep.Has(i.opcode) || Info(i.opcode).category == hlo::Category::kElementwise;
 }
 
 class Unrolled : public LoopForm {
@@ -107,7 +99,7 @@ bool IsWorthUnrolling(const Module& module, const hlo::Instruction& loop, int tu
   bool has_large = false;
   for (uint32_t k = 0; k < module[body].instruction_count; ++k) {
     const InstructionId id(module[body].first_instruction + k);
-    if (!IsElementwise(module, module[id])) return false;
+    if (!IsInStep(module, module[id])) return false;
     has_large |= BytesOf(module.shape(id)) >= kLargeBytes;
   }
   return has_large;

@@ -6,6 +6,7 @@
 #include "core/compile/kernel_rules.h"
 #include "core/compile/plan/kernel_bytes.h"
 #include "core/compile/plan/plan.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::compile {
 
@@ -27,18 +28,14 @@ int64_t BytesOf(const Module& module, InstructionId id) {
   return module.shape(id).ByteSize().value_or(0);
 }
 
+constexpr hlo::OpcodeSet kTakesAPart = {Opcode::kSlice, Opcode::kDynamicSlice, Opcode::kGather};
+
 // What an instruction reads of that operand.
 int64_t OperandBytesRead(const Module& module, InstructionId user, size_t slot) {
   if (slot < UpdatedOperands(module, user)) return 0;
   const int64_t whole = BytesOf(module, module.operands(user)[slot]);
-  switch (module[user].opcode) {
-    case Opcode::kSlice:
-    case Opcode::kDynamicSlice:
-    case Opcode::kGather:
-      return slot == 0 ? std::min(whole, BytesOf(module, user)) : whole;
-    default:
-      return whole;
-  }
+  const bool takes_a_part = slot == 0 && kTakesAPart.Has(module[user].opcode);
+  return takes_a_part ? std::min(whole, BytesOf(module, user)) : whole;
 }
 
 }  // namespace
