@@ -86,6 +86,10 @@ std::vector<Row> Rows() {
        one + "r@ = #[7,5] dynamic-slice(x@, k@, k@), dynamic_slice_sizes={7,5}"},
       {"DynamicUpdateSlice UpdateOfEverything", all,
        one + "r@ = S dynamic-update-slice(x@, y@, k@, k@)"},
+      {"DynamicUpdateSlice UpdateByItself", numbers,
+       "k@ = s32[] constant(1) o@ = s32[] constant(9) s@ = #[22,19] slice(x@), "
+       "slice={[2:24], [1:20]} n@ = #[22,19] negate(s@) "
+       "r@ = S dynamic-update-slice(x@, n@, k@, o@)"},
       {"GetTupleElement ElementOfTuple", all,
        "t@ = (S, S) tuple(x@, y@) r@ = S get-tuple-element(t@), index=1"},
       {"Maximum EqualOperands", reals, "r@ = S maximum(x@, x@)"},
@@ -116,6 +120,10 @@ std::vector<Row> Rows() {
       {"Reshape ReshapeOfScalarBroadcast", reals, With("1", "r@ = #[20,24] reshape(b@)")},
       {"Reverse ChainOfReverses", all,
        "w@ = S reverse(x@), dimensions={0,1} r@ = S reverse(w@), dimensions={1,0}"},
+      {"Scatter ScatterOfOneWindow", numbers,
+       "k@ = s32[2] constant({1,2}) s@ = #[5,6] slice(y@), slice={[0:5], [0:6]} "
+       "r@ = S scatter(x@, k@, s@), update_window_dims={0,1}, inserted_window_dims={}, "
+       "scatter_dims_to_operand_dims={0,1}, index_vector_dim=0, to_apply=sum@"},
       {"Select ConstantChoice", all,
        "z@ = pred[] constant(false) b@ = pred[24,20] broadcast(z@), dimensions={} "
        "r@ = S select(b@, x@, y@)"},

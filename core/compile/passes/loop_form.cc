@@ -92,7 +92,7 @@ bool LoopForm::Read() {
          rewriter_.root(rewriter_.computation(id_)) != id_;
 }
 
-std::optional<int> LoopForm::Turns(int limit) {
+std::optional<int> LoopForm::TripCount(int limit) {
   const InstructionId decision = rewriter_.root(condition_);
   if (edit_.opcode(decision) != Opcode::kCompare) return std::nullopt;
   const auto direction =
@@ -110,14 +110,14 @@ std::optional<int> LoopForm::Turns(int limit) {
     if (ElementOf(edit_.operand(next, slot), in_body_) != counter) continue;
     const auto step = NumberOf(edit_, edit_.operand(next, 1 - slot));
     if (!step) return std::nullopt;
-    int turns = 0;
+    int iterations = 0;
     do {
       if (Wraps(*step) || __builtin_add_overflow(at, step->integer, &at) ||
           !Fits(begin->type, at)) {
         return std::nullopt;
       }
-    } while (++turns < limit && Holds(direction, at, end->integer));
-    return turns;
+    } while (++iterations < limit && Holds(direction, at, end->integer));
+    return iterations;
   }
   return std::nullopt;
 }

@@ -21,9 +21,9 @@ class LoopForm {
   // False for what is not of this form; nothing else may be asked then.
   bool Read();
 
-  // How many turns it makes, `limit` where there are as many or more; nullopt where no counter that
-  // begins at a constant and grows by one says so.
-  std::optional<int> Turns(int limit);
+  // How many iterations it makes, `limit` where there are as many or more; nullopt where no counter
+  // that begins at a constant and grows by one says so.
+  std::optional<int> TripCount(int limit);
 
  protected:
   using Elements = std::unordered_map<hlo::InstructionId, size_t>;

@@ -1,5 +1,5 @@
-// Loops of few turns over large arrays, element by element, one turn after another: fusion makes a
-// kernel of them, which reads and writes each array once.
+// Loops of few iterations over large arrays, element by element, one iteration after another:
+// fusion makes a kernel of them, which reads and writes each array once.
 #include <algorithm>
 #include <unordered_map>
 
@@ -20,10 +20,10 @@ using hlo::Shape;
 
 namespace {
 
-constexpr int kMaxTurns = 8;
-constexpr size_t kMaxInstructions = 512;  // of all turns
+constexpr int kMaxIterations = 8;
+constexpr size_t kMaxInstructions = 512;  // of all iterations
 constexpr int64_t kSmallBytes = 1024;     // of an array that may be taken apart
-// Smaller states stay in the nearest cache from one turn to the next.
+// Smaller states stay in the nearest cache from one iteration to the next.
 constexpr int64_t kLargeBytes = 16 * 1024;
 
 int64_t BytesOf(const Shape& shape) { return shape.IsArray() ? shape.ByteSize().value_or(-1) : 0; }
@@ -33,7 +33,7 @@ constexpr hlo::OpcodeSet kInStep = {Opcode::kParameter, Opcode::kTuple, Opcode::
                                     Opcode::kConstant,  Opcode::kIota,  Opcode::kBroadcast,
                                     Opcode::kReshape,   Opcode::kCopy,  Opcode::kConvert};
 
-// True for what makes a turn cost the same in one kernel with the turns before.
+// True for what makes a iteration cost the same in one kernel with the iterations before.
 bool IsInStep(const Module& module, const hlo::Instruction& i) {
   if (i.opcode == Opcode::kSlice) {
     const int64_t bytes = BytesOf(module.shape(module.operands(i)[0]));
@@ -46,11 +46,11 @@ class Unrolled : public LoopForm {
  public:
   using LoopForm::LoopForm;
 
-  Status Run(int turns) {
+  Status Run(int iterations) {
     std::vector<uint8_t> state;
     HLOSCOPE_ASSIGN_OR_RETURN(order_, rewriter_.Order(body_, state));
     values_ = rewriter_.operands(initial_);
-    for (int turn = 0; turn < turns; ++turn) RunTurn();
+    for (int iteration = 0; iteration < iterations; ++iteration) RunIteration();
     for (const InstructionId user : rewriter_.users(id_)) {
       edit_.Replace(user, values_[static_cast<size_t>(edit_.Int(user, AttributeKey::kIndex))]);
     }
@@ -58,7 +58,7 @@ class Unrolled : public LoopForm {
   }
 
  private:
-  void RunTurn() {
+  void RunIteration() {
     std::unordered_map<InstructionId, InstructionId> copies;
     for (const InstructionId id : order_) {
       if (edit_.opcode(id) == Opcode::kParameter || id == root_) continue;
@@ -92,10 +92,11 @@ class Unrolled : public LoopForm {
   std::vector<InstructionId> values_;  // the state so far
 };
 
-// Whether turns of that body are worth a kernel: `turns` is how many there are.
-bool IsWorthUnrolling(const Module& module, const hlo::Instruction& loop, int turns) {
+// Whether iterations of that body are worth a kernel: `iterations` is how many there are.
+bool IsWorthUnrolling(const Module& module, const hlo::Instruction& loop, int iterations) {
   const ComputationId body = module.GetComputation(loop, AttributeKey::kBody);
-  if (module[body].instruction_count * static_cast<size_t>(turns) > kMaxInstructions) return false;
+  if (module[body].instruction_count * static_cast<size_t>(iterations) > kMaxInstructions)
+    return false;
   bool has_large = false;
   for (uint32_t k = 0; k < module[body].instruction_count; ++k) {
     const InstructionId id(module[body].first_instruction + k);
@@ -119,9 +120,10 @@ Result<PassResult> UnrollLoops(const std::shared_ptr<const Module>& module, Comp
     if (!MayChangeLoop(edit, calls, id)) continue;
     Unrolled loop(edit, id);
     if (!loop.Read()) continue;
-    const int turns = loop.Turns(kMaxTurns + 1).value_or(0);
-    if (turns < 2 || turns > kMaxTurns || !IsWorthUnrolling(*module, i, turns)) continue;
-    HLOSCOPE_TRY(loop.Run(turns));
+    const int iterations = loop.TripCount(kMaxIterations + 1).value_or(0);
+    if (iterations < 2 || iterations > kMaxIterations || !IsWorthUnrolling(*module, i, iterations))
+      continue;
+    HLOSCOPE_TRY(loop.Run(iterations));
   }
   return edit.Finish();
 }

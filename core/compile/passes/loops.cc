@@ -1,5 +1,5 @@
 // Loops made simpler: those that run never or once, elements of the state that are constants, that
-// never change or that nobody wants, and work that is the same in every turn.
+// never change or that nobody wants, and work that is the same in every iteration.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -22,7 +22,7 @@ namespace {
 
 using Copies = std::unordered_map<InstructionId, InstructionId>;
 
-// Worth to be kept from one turn to the next: more work than reading the result.
+// Worth to be kept from one iteration to the next: more work than reading the result.
 bool IsHeavy(Opcode opcode) {
   constexpr Opcode kHeavy[] = {Opcode::kDot,       Opcode::kConvolution,  Opcode::kReduce,
                                Opcode::kTranspose, Opcode::kReduceWindow, Opcode::kSort,
@@ -150,8 +150,8 @@ class Loop : public LoopForm {
     }
   }
 
-  // What is the same in every turn; of that, what hangs on heavy work, and of that, what others
-  // take.
+  // What is the same in every iteration; of that, what hangs on heavy work, and of that, what
+  // others take.
   void FindMoved() {
     std::vector<uint8_t> state;
     const auto order = rewriter_.Order(body_, state);
@@ -392,10 +392,10 @@ class LoopSimplifier {
     Loop loop(edit_, id);
     if (!loop.Read()) return;
     loop.ForwardInvariants();
-    const std::optional<int> turns = loop.Turns(2);
-    if (turns == 0) {
+    const std::optional<int> iterations = loop.TripCount(2);
+    if (iterations == 0) {
       loop.RunNever();
-    } else if (turns == 1) {
+    } else if (iterations == 1) {
       loop.RunOnce();
     } else {
       loop.Rebuild();
