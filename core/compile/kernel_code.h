@@ -68,7 +68,7 @@ struct LoopProgress {
 // and goes on there when it is called with the same progress again, so that nothing runs for ever
 // unseen. `buffers` has the address of every buffer of the plan that is not of the arena, by
 // number; `arena` and `scratch` are the memory of the plan and what LoopCode::scratch_bytes asks
-// for.
+// for. Arena, scratch and progress overlap neither each other nor any of those buffers.
 using LoopFunction = bool (*)(std::byte* const* buffers, std::byte* arena, std::byte* scratch,
                               LoopProgress* progress);
 

@@ -75,6 +75,19 @@ ENTRY e {{ x = f32[{},512] parameter(0) y = f32[512,512] parameter(1)
   EXPECT_TRUE(kernels("16", "16,512").empty());
 }
 
+// One query over cached values of shape batch, position, head, feature: the values are read as they
+// lie.
+TEST(Fusion, CachedValuesAreNotTransposed) {
+  CompileOptions options;
+  options.library_calls = true;
+  const auto compiled = Compile(Parsed(R"(HloModule m
+ENTRY e { p = f32[1,16,1,4096] parameter(0) v = f32[1,4096,16,64] parameter(1)
+  ROOT r = f32[1,16,1,64] dot(p, v), lhs_batch_dims={0,1}, rhs_batch_dims={0,2}, lhs_contracting_dims={3}, rhs_contracting_dims={1} })"),
+                                options);
+  ASSERT_TRUE(compiled.has_value());
+  EXPECT_EQ(compiled->kernels.size(), 1u) << ::testing::PrintToString(Kernels(*compiled));
+}
+
 TEST(Fusion, SumOfProductsIsOneKernel) {
   const auto compiled = Compiled(R"(ENTRY e {
   x = f32[1024,1024] parameter(0) y = f32[1024,1024] parameter(1) z = f32[1024,1024] parameter(2)

@@ -173,12 +173,31 @@ const RuleCase kCases[] = {
      "scatter(x, k, v), update_window_dims={0,1}, inserted_window_dims={}, "
      "scatter_dims_to_operand_dims={0,1}, index_vector_dim=0, to_apply=second",
      "scatter{}{0,1}{0,1}(x, {3, 2}, slice{0,2,1,0,3,1}(y))"},
+    // Two windows, and a computation that rounds.
+    {"k = s32[2,0] constant({{}, {}}) w = f32[2,4,6] broadcast(y), dimensions={1,2} ROOT r = "
+     "f32[4,6] scatter(x, k, w), update_window_dims={1,2}, inserted_window_dims={}, "
+     "scatter_dims_to_operand_dims={}, index_vector_dim=1, to_apply=sum",
+     "scatter{}{}{1,2}(x, { {}, {} }, broadcast{1,2}(y))"},
+    {"k = s32[2] constant({1,2}) v = f32[2,3] slice(y), slice={[0:2], [0:3]} ROOT r = f32[4,6] "
+     "scatter(x, k, v), update_window_dims={0,1}, inserted_window_dims={}, "
+     "scatter_dims_to_operand_dims={0,1}, index_vector_dim=0, to_apply=narrow",
+     "scatter{}{0,1}{0,1}(x, {1, 2}, slice{0,2,1,0,3,1}(y))"},
+    {"k = s32[2] constant({1,2}) v = f32[2,3] slice(y), slice={[0:2], [0:3]} ROOT r = f32[4,6] "
+     "scatter(x, k, v), update_window_dims={0,1}, inserted_window_dims={}, "
+     "scatter_dims_to_operand_dims={0,1}, index_vector_dim=0, to_apply=turned",
+     "scatter{}{0,1}{0,1}(x, {1, 2}, slice{0,2,1,0,3,1}(y))"},
+    {"a = f32[3,6] slice(x), slice={[1:4], [0:6]} n = f32[3,6] negate(a) z = s32[] constant(9) "
+     "ROOT r = f32[4,6] dynamic-update-slice(x, n, z, z)",
+     "select(pad{1,0,0,0,0,0}(broadcast{}(true), false), pad{1,0,0,0,0,0}(negate(slice{1,4,1,0,6,"
+     "1}(x)), 0), x)"},
 };
 
 TEST(Simplify, Rules) {
   for (const RuleCase& each : kCases) {
     std::string text = R"(HloModule m
 sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+narrow { a = f16[] parameter(0) b = f16[] parameter(1) ROOT s = f16[] add(a, b) }
+turned { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] subtract(b, a) }
 second { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }
 never { a = f32[4,6] parameter(0) ROOT c = pred[] constant(false) }
 twice { a = f32[4,6] parameter(0) ROOT s = f32[4,6] add(a, a) }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -37,8 +38,9 @@ constexpr int64_t kBytesPerTurn = int64_t{256} << 10;
 constexpr int64_t kMaxIterations = 1 << 16;
 // Of those, so many one by one, where what decides how often the loop runs is not larger.
 constexpr int64_t kWatchedTurns = 1 << 10;
-// So many run before where they are one function, which is much faster than looking at each.
-constexpr int64_t kUnwatchedTurns = 1 << 14;
+// A loop that is one function is watched once a run of its iterations took so long: looking at each
+// takes longer than many of them.
+constexpr std::chrono::milliseconds kUnwatchedTime{1};
 constexpr int64_t kMaxStateBytes = 1 << 16;
 
 }  // namespace
@@ -204,14 +206,19 @@ Result<bool> PlanRun::RunLoop(const PlannedStep& step) {
   if (code_.loops.contains(step.number)) ++counts_.kernels;
   bool has_ended = false;
   int64_t ran = 0;
-  std::optional<std::vector<BufferNumber>> deciding;  // known once the loop is a long one
-  int64_t iterations = code_.loops.contains(step.number) ? kUnwatchedTurns : kWatchedTurns;
-  for (;; iterations = std::min(2 * iterations, kMaxIterations)) {
+  bool is_watched = !code_.loops.contains(step.number);
+  std::optional<std::vector<BufferNumber>> deciding;  // of a loop that is watched
+  if (is_watched) deciding = DecidingBuffers(step);
+  for (int64_t iterations = kWatchedTurns;; iterations = std::min(2 * iterations, kMaxIterations)) {
     HLOSCOPE_TRY(LookAtLoop(step, ran, iterations));
+    const auto begin = std::chrono::steady_clock::now();
     HLOSCOPE_ASSIGN_OR_RETURN(bool is_done, RunIterations(step, ran, iterations, has_ended));
     if (!is_done || has_ended) return is_done;
-    if (ran == 0) deciding = DecidingBuffers(step);
     ran += iterations;
+    if (!is_watched && std::chrono::steady_clock::now() - begin > kUnwatchedTime) {
+      is_watched = true;
+      deciding = DecidingBuffers(step);
+    }
     if (!deciding) continue;
     HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<std::byte> before, BytesOf(*deciding));
     for (int64_t turn = 0; turn < kWatchedTurns; ++turn, ++ran) {

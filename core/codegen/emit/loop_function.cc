@@ -97,7 +97,7 @@ class LoopFunctionEmitter {
                                          {pointer, pointer, pointer, pointer}, false);
     auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
     function->setDoesNotThrow();
-    // What the first argument leads to is outside of the arena.
+    // As compile::LoopFunction has it; addresses of the arena are not taken from `buffers`.
     for (const unsigned memory : {1U, 2U, 3U}) {
       function->addParamAttr(memory, llvm::Attribute::NoAlias);
     }

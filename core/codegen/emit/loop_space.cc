@@ -84,7 +84,7 @@ class BorderFinder {
     // read across the rows.
     bool varies = false;
     for (size_t d = 0; d < sizes.size(); ++d) {
-      varies |= sizes[d] != 1 && (labels[d].high == kNone || labels[d].high == count_ - 1);
+      varies |= sizes[d] != 1 && (labels[d] == Label{} || labels[d].high == count_ - 1);
     }
     if (!varies) return;
     for (size_t d = sizes.size(); d-- > 0;) {

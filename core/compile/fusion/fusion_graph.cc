@@ -159,7 +159,7 @@ std::string FusionGraph::Obstacle(Position p, const std::vector<KernelReads>& ke
   for (const auto& [kernel, value] : kernels) {
     const Node& root = nodes_[kernel];
     if (size > 0 && root.size + size > LimitsOf(for_gpu_).instructions) {
-      return fmt::format("{} has {}", module_.name(id(kernel)), Counted(root.size, "instruction"));
+      return fmt::format("{} is as large as a kernel may be", module_.name(id(kernel)));
     }
     if (root.operands + operands.size() > LimitsOf(for_gpu_).operands + 1) {
       return fmt::format("{} reads {}", module_.name(id(kernel)), Counted(root.operands, "value"));

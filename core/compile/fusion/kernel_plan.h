@@ -8,9 +8,9 @@
 
 namespace hloscope::compile {
 
-// Limits of one kernel, so that its code stays small; instructions that cost nothing do not count,
-// on a processor expensive ones count twice.// On a GPU what lies between two kernels costs a
-// launch, and goes through memory.
+// Limits of one kernel, so that its code stays small. Of instructions inside, those that cost
+// nothing do not count, and on a processor expensive ones count twice (CodeSizeOf); each root
+// counts once. On a GPU what lies between two kernels costs a launch, and goes through memory.
 struct KernelLimits {
   size_t instructions, operands, results;
 };

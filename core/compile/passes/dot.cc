@@ -97,10 +97,18 @@ class Dot {
     const size_t large = Columns() > Rows() ? 1 : 0;
     // Vectors run along what is then innermost.
     const bool is_wide = large == 1 ? Columns() >= kFewColumns : Columns() == 1;
-    const bool is_last = !is_wide || std::ranges::is_sorted(OrderOf(large, true)) ||
-                         !std::ranges::is_sorted(OrderOf(large, false));
-    if (is_last) return batch + rows + columns;
+    if (!is_wide || !IsFreeInnermost(large)) return batch + rows + columns;
     return large == 1 ? batch + rows : batch;
+  }
+
+  // Whether the dimension in which a side's neighbours in memory differ is not summed up.
+  bool IsFreeInnermost(size_t side) const {
+    const auto sizes = edit_.shape(operands_[side]).dimensions();
+    for (int64_t d = std::ssize(sizes); d-- > 0;) {
+      if (sizes[static_cast<size_t>(d)] != 1)
+        return std::ranges::find(free_[side], d) != free_[side].end();
+    }
+    return false;
   }
 
   int64_t FreeSize(size_t side) const {

@@ -22,7 +22,7 @@ class LoopForm {
   bool Read();
 
   // How many iterations it makes, `limit` where there are as many or more; nullopt where no counter
-  // that begins at a constant and grows by one says so.
+  // that begins at a constant and grows by another says so.
   std::optional<int> TripCount(int limit);
 
  protected:

@@ -46,6 +46,12 @@ class Unrolled : public LoopForm {
  public:
   using LoopForm::LoopForm;
 
+  // False where a control dependency holds an element of the state in its place.
+  bool MayReplaceElements() const {
+    return std::ranges::none_of(rewriter_.users(id_),
+                                [&](InstructionId user) { return edit_.IsPinned(user); });
+  }
+
   Status Run(int iterations) {
     std::vector<uint8_t> state;
     HLOSCOPE_ASSIGN_OR_RETURN(order_, rewriter_.Order(body_, state));
@@ -119,7 +125,7 @@ Result<PassResult> UnrollLoops(const std::shared_ptr<const Module>& module, Comp
     if (i.opcode != Opcode::kWhile || !runs[i.computation.index]) continue;
     if (!MayChangeLoop(edit, calls, id)) continue;
     Unrolled loop(edit, id);
-    if (!loop.Read()) continue;
+    if (!loop.Read() || !loop.MayReplaceElements()) continue;
     const int iterations = loop.TripCount(kMaxIterations + 1).value_or(0);
     if (iterations < 2 || iterations > kMaxIterations || !IsWorthUnrolling(*module, i, iterations))
       continue;

@@ -43,10 +43,16 @@ std::optional<Sizes> IntegersOf(Edit& edit, InstructionId id) {
   return Sizes(numbers.begin(), numbers.end());
 }
 
-// What a computation of two scalars applies to its parameters, in this order: an opcode, or
-// kParameter where it yields the second; nullopt for all else.
-std::optional<Opcode> CombinerOf(Edit& edit, ComputationId id) {
+// What a computation of two scalars of that type applies to its parameters, in this order: an
+// opcode, or kParameter where it yields the second; nullopt for all else.
+std::optional<Opcode> CombinerOf(Edit& edit, ComputationId id, hlo::ElementType type) {
   const InstructionId root = edit.rewriter().root(id);
+  const auto is_of_type = [&](InstructionId i) {
+    return edit.shape(i).IsScalar() && edit.shape(i).element_type() == type;
+  };
+  if (!is_of_type(root) || !std::ranges::all_of(edit.rewriter().operands(root), is_of_type)) {
+    return std::nullopt;
+  }
   const auto number = [&](InstructionId i) {
     return edit.opcode(i) == Opcode::kParameter ? edit.Int(i, AttributeKey::kParameterNumber) : -1;
   };
@@ -102,10 +108,14 @@ std::optional<Window> OnlyWindow(Edit& edit, InstructionId scatter) {
   for (size_t k = 0; k < named; ++k) {
     window.begin[static_cast<size_t>(dims.scatter_dims_to_operand_dims[k])] = (*starts)[k];
   }
+  int64_t elements = 1;
   size_t next = 0;
   for (const size_t d : dims.WindowDims(array.size())) {
     window.sizes[d] = update[static_cast<size_t>(dims.update_window_dims[next++])];
+    elements *= window.sizes[d];
   }
+  // Indices that name no dimension are any number of windows.
+  if (edit.shape(edit.operand(scatter, 2)).ElementCount() != elements) return std::nullopt;
   for (size_t d = 0; d < array.size(); ++d) {
     if (window.begin[d] < 0 || window.begin[d] > array[d] - window.sizes[d]) return std::nullopt;
   }
@@ -121,8 +131,9 @@ InstructionId ScatterOfOneWindow(Edit& edit, InstructionId id) {
   if (edit.shape(values).element_type() != edit.shape(array).element_type()) return kNoReplacement;
   const std::optional<Window> window = OnlyWindow(edit, id);
   const hlo::Attribute* called = edit.Find(id, AttributeKey::kToApply);
-  const auto combiner =
-      window && called != nullptr ? CombinerOf(edit, ComputationId(called->value)) : std::nullopt;
+  const auto combiner = window && called != nullptr ? CombinerOf(edit, ComputationId(called->value),
+                                                                 edit.shape(array).element_type())
+                                                    : std::nullopt;
   if (!combiner) return kNoReplacement;
   const Shape whole = edit.shape(id);
   const Shape part = PlainArray(whole.element_type(), window->sizes);
