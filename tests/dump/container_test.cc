@@ -150,6 +150,24 @@ TEST(ModuleParts, OfTextProtosInLogs) {
   EXPECT_TRUE(PartsOf("step 1\nhlo_module {\n  no: 1\n}\n").parts.empty());
 }
 
+// A whole module behind one that breaks off is found, whether or not they are in an HloProto.
+TEST(ModuleParts, OfATextProtoBehindABrokenOne) {
+  for (const bool first : {true, false}) {
+    for (const bool second : {true, false}) {
+      for (const std::string prefix : {"", "[rank0]: "}) {
+        const std::string whole = AddAsTextProto(first);
+        const std::string broken = whole.substr(0, whole.find("    operand_ids"));
+        const std::string text = "step 1\n" + EachLine(broken, prefix) +
+                                 EachLine(AddAsTextProto(second), prefix) + "end\n";
+        const ModuleParts found = PartsOf(text);
+        ASSERT_EQ(found.parts.size(), 2u) << first << second << prefix;
+        EXPECT_FALSE(LoadPart(text, found.parts[0]).module);
+        EXPECT_TRUE(LoadPart(text, found.parts[1]).module) << first << second << prefix;
+      }
+    }
+  }
+}
+
 TEST(ModuleParts, LinesOfOtherThreadsAreNotOfTheModule) {
   std::string text = EachLine(kAdd, "I0521 12:04:45.883483    1509 a.cc:1] ");
   text.insert(
