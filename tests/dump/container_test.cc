@@ -152,13 +152,22 @@ TEST(ModuleParts, OfTextProtosInLogs) {
 
 // A whole module behind one that breaks off is found, whether or not they are in an HloProto.
 TEST(ModuleParts, OfATextProtoBehindABrokenOne) {
+  const auto in_first_column = [](bool wrapped) {
+    std::string text = AddAsTextProto(wrapped);
+    if (wrapped) return text;
+    text.erase(0, 2);
+    for (size_t at = text.find("\n  "); at != text.npos; at = text.find("\n  ", at + 1))
+      text.erase(at + 1, 2);
+    return text;
+  };
   for (const bool first : {true, false}) {
     for (const bool second : {true, false}) {
       for (const std::string prefix : {"", "[rank0]: "}) {
-        const std::string whole = AddAsTextProto(first);
-        const std::string broken = whole.substr(0, whole.find("    operand_ids"));
+        const std::string whole = in_first_column(first);
+        const size_t cut = whole.rfind('\n', whole.find("operand_ids"));
+        const std::string broken = whole.substr(0, cut + 1);
         const std::string text = "step 1\n" + EachLine(broken, prefix) +
-                                 EachLine(AddAsTextProto(second), prefix) + "end\n";
+                                 EachLine(in_first_column(second), prefix) + "end\n";
         const ModuleParts found = PartsOf(text);
         ASSERT_EQ(found.parts.size(), 2u) << first << second << prefix;
         EXPECT_FALSE(LoadPart(text, found.parts[0]).module);
