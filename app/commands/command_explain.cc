@@ -10,6 +10,7 @@
 #include "app/output.h"
 #include "app/reports/error_report.h"
 #include "core/base/counted.h"
+#include "core/base/escape.h"
 #include "core/base/file.h"
 #include "core/base/format_text.h"
 #include "core/base/memory_limit.h"
@@ -107,8 +108,9 @@ class ExplainCommand : public Command {
     AddRecompilations(debug::RecompilationsOf(log), FolderOfDump(path), errors);
   }
 
-  // The folder of a file that `record` made; empty: it made none.
+  // The folder of a file that `record` made; empty: it made none, or the file is standard input.
   static std::string FolderOfDump(const std::string& path) {
+    if (path == "-") return {};
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     std::error_code failed;
     if (!std::filesystem::is_regular_file(folder / dump::kRecordFile, failed)) return {};
@@ -117,9 +119,10 @@ class ExplainCommand : public Command {
 
   static void AddGraphs(const debug::CompileLog& log, const std::string& path, bool only_faults,
                         std::vector<dump::ExplainedError>& errors) {
-    for (size_t k = 0; k < std::min(log.graphs.size(), kMax); ++k) {
+    size_t found = 0;
+    for (size_t k = 0; k < log.graphs.size(); ++k) {
+      if ((only_faults && !debug::IsFault(log.graphs[k])) || ++found > kMax) continue;
       debug::TorchGraphText graph = debug::TextOf(log.graphs, k);
-      if (only_faults && !graph.is_fault) continue;
       dump::ExplainedError& error = errors.emplace_back();
       error.kind = "graph_compiled";
       error.severity = graph.is_fault ? dump::Severity::kWarning : dump::Severity::kNote;
@@ -128,9 +131,9 @@ class ExplainCommand : public Command {
       error.fix = std::move(graph.fix);
       error.at_line = static_cast<int32_t>(log.graphs[k].line);
     }
-    if (log.graphs.size() > kMax)
+    if (found > kMax)
       PrintError(FormatText("{}: {} left out", path,
-                            Counted(log.graphs.size() - kMax, "more graph is", "more graphs are")));
+                            Counted(found - kMax, "more graph is", "more graphs are")));
   }
 
   // `dump` is the folder whose modules show what a log alone does not; empty: none is known.
@@ -175,7 +178,8 @@ class ExplainCommand : public Command {
       if (file.role != dump::FileRole::kRunLog) continue;
       // A log that cannot be read is in the warnings already.
       (void)model.ReadFile(static_cast<int32_t>(k), [&](std::string_view text) {
-        AddGraphs(debug::ReadCompileLog(text, file.path), file.path, true, errors);
+        const std::string path = model.FullPath(static_cast<int32_t>(k));
+        AddGraphs(debug::ReadCompileLog(text, path), path, true, errors);
         return true;
       });
     }

@@ -202,7 +202,8 @@ class PartFinder {
   }
 
   // Of `hlo_module {` at `wrapped` up to its brace; of a HloModuleProto by itself, nullopt, while
-  // its fields go on. One that breaks off is kept, so that its reader says where.
+  // its fields go on. One that breaks off is kept, so that its reader says where; it ends where
+  // another begins in the same column.
   void ReadTextProto(TextLines& lines, TextLine& line, ModulePart part,
                      std::optional<size_t> wrapped) {
     part.kind = FileKind::kHloTextProto;
@@ -210,10 +211,13 @@ class PartFinder {
     TextProtoDepth depth;
     std::string_view own = line.text.substr(wrapped.value_or(part.line_prefix.size()));
     if (!wrapped) part.name = ValueOfName(before_.text.substr(part.line_prefix.size()));
-    bool has_computation = false, is_first = true;
+    bool has_computation = false, is_first = true, is_indented = false;
     for (;;) {
       if (depth.value() == 0 && !is_first && (wrapped || !IsModuleField(own))) break;
+      const bool opens_another = OpensModuleField(own) || (is_indented && OpensNameField(own));
+      if (depth.value() > 0 && opens_another) break;
       is_first = false;
+      is_indented |= own.starts_with(' ');
       if (part.name.empty()) part.name = ValueOfName(own);
       has_computation |= Trim(own).starts_with("computations");
       depth.Take(own);

@@ -148,6 +148,35 @@ class Explain(unittest.TestCase):
                 self.assertIn('(1 input more than graph 1)', second['reason'])
                 self.assertIn('after the end of the step', second['fix'])
 
+    def test_many_graphs_of_pytorch_xla(self):
+        """In a folder only those that are faults count, wherever they stand among the others."""
+        def block(cause, graph):
+            rows = ['=' * 80, 'Compilation Cause', f'  {cause}', 'Graph Info: ', f'  Graph Hash: {graph}', '  Number of Graph Inputs: 1',
+                    '  Number of Graph Outputs: 1', 'Python Frame Triggered Execution: ', '  loop (/home/user/fit.py:48)', '-' * 80, '=' * 80]
+            return ''.join(f'Compilation Analysis: {row}\n' for row in rows)
+        marks = ''.join(block('user torch_xla.sync', f'a{k}') for k in range(250))
+        read = 'most likely user code trying to access tensor value before torch_xla.sync'
+        with tempfile.TemporaryDirectory() as folder:
+            for faults in (1, 201):
+                with open(os.path.join(folder, 'stderr.log'), 'w', encoding='utf-8') as file:
+                    file.write(marks + ''.join(block(read, f'b{k}') for k in range(faults)))
+                _, out, err = run('explain', '--json', folder)
+                found = [one for one in objects(out) if one['kind'] == 'graph_compiled']
+                self.assertEqual((len(found), {one['severity'] for one in found}), (min(faults, 200), {'warning'}))
+                left_out = [line for line in err.splitlines() if 'left out' in line]
+                self.assertEqual(left_out, [os.path.join(folder, 'stderr.log') + ': 1 more graph is left out'] * (faults > 200))
+
+    def test_a_log_of_standard_input_has_no_folder(self):
+        """The folder that the program runs in is not that of the log."""
+        text = ('Compiling jit(f) with global shapes and types (ShapedArray(float32[8])). Argument mapping: (UnspecifiedValue,).\n'
+                'Finished XLA compilation of jit(f) in 0.1 sec\n') * 2
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, 'hloscope-record.json'), 'w', encoding='utf-8') as file:
+                file.write('{}')
+            done = subprocess.run([os.path.abspath(HLOSCOPE), 'explain', '-'], input=text, capture_output=True, text=True, timeout=120, cwd=folder)
+            self.assertIn('compiled_again', done.stdout)
+            self.assertNotIn('hloscope explain .', done.stdout)
+
     def test_what_ran_on_the_host(self):
         """What the record of a run counted of PyTorch/XLA's operations is told by `explain` and `info` alike."""
         with tempfile.TemporaryDirectory() as folder:

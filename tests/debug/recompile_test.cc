@@ -108,10 +108,47 @@ TEST(Recompilations, AGraphThatGrows) {
   const Recompilations found = RecompilationsIn(**model);
   ASSERT_EQ(found.list.size(), 4U);
   EXPECT_EQ(ToSentence(found.list[1].cause),
-            "the graph is longer: it has what the one before had, and sine.17");
+            "the graph is longer: it has what an earlier one had, and sine.17");
   EXPECT_TRUE(FixOf(found.list[1]).starts_with("torch_xla.sync() at the end of each step"));
   ASSERT_EQ(found.programs.size(), 1U);
   EXPECT_EQ(found.programs[0].compilations, 7);  // of ten modules, three are of graphs alone
+}
+
+// An operation before another that is there already is a branch of the program; it is no longer
+// graph.
+TEST(Recompilations, AnOperationInBetweenIsNoLongerGraph) {
+  const auto cause = [](std::string_view before, std::string_view later) {
+    const auto facts = [](std::string_view body) {
+      return FactsOf(hlo::Parsed(fmt::format(
+          "HloModule SyncTensorsGraph.9\nENTRY e {{\n  a = f32[4] parameter(0)\n  b = f32[4] "
+          "parameter(1)\n{}}}\n",
+          body)));
+    };
+    return CauseOf(facts(before), facts(later)).reason;
+  };
+  constexpr std::string_view kSum = "  r = f32[4] add(a, b)\n  ROOT t = (f32[4]) tuple(r)\n";
+  EXPECT_EQ(
+      cause(kSum, "  c = f32[4] negate(b)\n  r = f32[4] add(a, c)\n  ROOT t = (f32[4]) tuple(r)\n"),
+      RecompileReason::kTraced);
+  EXPECT_EQ(
+      cause(kSum, "  r = f32[4] add(a, b)\n  c = f32[4] sine(r)\n  ROOT t = (f32[4]) tuple(c)\n"),
+      RecompileReason::kLonger);
+}
+
+// Logs of two processes: their first compilations are two.
+TEST(Recompilations, OfSeveralLogs) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "two_logs";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string log = Read(SourcePath("tests/debug/recompile/torch/stderr.log"));
+  for (const char* name : {"a.log", "b.log"}) std::ofstream(folder / name) << log;
+  auto model = dump::DumpModel::Open(folder.string(), Limits());
+  ASSERT_TRUE(model) << model.error().ToString();
+  const Recompilations found = RecompilationsIn(**model);
+  ASSERT_EQ(found.programs.size(), 1U);
+  EXPECT_EQ(found.programs[0].compilations, 28);  // 14 in each
+  fs::remove_all(folder);
 }
 
 // What PyTorch/XLA rounds to nothing is left out, and a module is no function.

@@ -150,6 +150,33 @@ TEST(ModuleParts, OfTextProtosInLogs) {
   EXPECT_TRUE(PartsOf("step 1\nhlo_module {\n  no: 1\n}\n").parts.empty());
 }
 
+// A whole module behind one that breaks off is found, whether or not they are in an HloProto.
+TEST(ModuleParts, OfATextProtoBehindABrokenOne) {
+  const auto in_first_column = [](bool wrapped) {
+    std::string text = AddAsTextProto(wrapped);
+    if (wrapped) return text;
+    text.erase(0, 2);
+    for (size_t at = text.find("\n  "); at != text.npos; at = text.find("\n  ", at + 1))
+      text.erase(at + 1, 2);
+    return text;
+  };
+  for (const bool first : {true, false}) {
+    for (const bool second : {true, false}) {
+      for (const std::string prefix : {"", "[rank0]: "}) {
+        const std::string whole = in_first_column(first);
+        const size_t cut = whole.rfind('\n', whole.find("operand_ids"));
+        const std::string broken = whole.substr(0, cut + 1);
+        const std::string text = "step 1\n" + EachLine(broken, prefix) +
+                                 EachLine(in_first_column(second), prefix) + "end\n";
+        const ModuleParts found = PartsOf(text);
+        ASSERT_EQ(found.parts.size(), 2u) << first << second << prefix;
+        EXPECT_FALSE(LoadPart(text, found.parts[0]).module);
+        EXPECT_TRUE(LoadPart(text, found.parts[1]).module) << first << second << prefix;
+      }
+    }
+  }
+}
+
 TEST(ModuleParts, LinesOfOtherThreadsAreNotOfTheModule) {
   std::string text = EachLine(kAdd, "I0521 12:04:45.883483    1509 a.cc:1] ");
   text.insert(

@@ -103,10 +103,12 @@ TEST(StageOrderTest, StagesStandInTheOrderOfThePipeline) {
 }
 
 TEST(SniffTest, MarksOfLogsAreNoJson) {
-  for (std::string_view text : {"[1, 2]", "[{\"a\": 1}]", "[\n]", "[true]", "[-1.5e3\n, 2]", "{}"})
+  for (std::string_view text :
+       {"[1, 2]", "[1]\n", "[1,\n2] ", "[{\"a\": 1}]", "[\n]", "[true]", "[-1.5e3\n, 2]", "{}"})
     EXPECT_EQ(Sniff(text), FileKind::kJson) << text;
   for (std::string_view text : {"[rank0]: begins\n", "[12:04:45] begins\n", "[info] begins\n",
-                                "[2026-05-04 12:00:00] begins\n"})
+                                "[2026-05-04 12:00:00] begins\n", "[1,0]<stdout>: begins\n",
+                                "[0]<stderr>:begins\n", "[3] begins\n"})
     EXPECT_EQ(Sniff(text), FileKind::kText) << text;
 }
 

@@ -69,8 +69,14 @@ class Finder {
     size_t series = 0;    // the first compilation, as its place among `earlier`
   };
 
+  // Each log numbers its series from 0: those of another log are others.
   void Append(Recompilations more) {
-    for (auto& one : more.list) found_.list.push_back(std::move(one));
+    size_t first = 0;
+    for (const auto& one : found_.list) first = std::max(first, one.series + 1);
+    for (auto& one : more.list) {
+      one.series += first;
+      found_.list.push_back(std::move(one));
+    }
     for (auto& text : more.warnings) found_.warnings.push_back(std::move(text));
   }
 

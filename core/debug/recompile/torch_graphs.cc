@@ -30,14 +30,25 @@ std::string Change(int64_t before, int64_t after, std::string_view noun) {
                      after > before ? "more" : "fewer");
 }
 
+// nullptr: a cause that is not known.
+const TorchCause* CauseOf(const TorchGraph& graph) {
+  const auto* cause = std::ranges::find_if(
+      kTorchCauses, [&](const TorchCause& one) { return graph.cause.starts_with(one.mark); });
+  return cause == std::end(kTorchCauses) ? nullptr : cause;
+}
+
 }  // namespace
+
+bool IsFault(const TorchGraph& graph) {
+  const TorchCause* cause = CauseOf(graph);
+  return cause != nullptr && cause->is_fault;
+}
 
 TorchGraphText TextOf(const std::vector<TorchGraph>& graphs, size_t k) {
   const TorchGraph& graph = graphs[k];
-  const auto* cause = std::ranges::find_if(
-      kTorchCauses, [&](const TorchCause& one) { return graph.cause.starts_with(one.mark); });
+  const TorchCause* cause = CauseOf(graph);
   TorchGraphText text{false, graph.cause, "see the frames in the log"};
-  if (cause != std::end(kTorchCauses)) {
+  if (cause != nullptr) {
     text = {cause->is_fault, std::string(cause->sentence), std::string(cause->fix)};
     const size_t where = text.reason.find("{where}");
     if (where != std::string::npos)

@@ -21,6 +21,8 @@ struct TorchGraphText {
   bool is_fault;
   std::string reason, fix;
 };
+// Whether the cause is a fault of the program: the end of a step is none.
+bool IsFault(const TorchGraph& graph);
 // Of graph k of a log.
 TorchGraphText TextOf(const std::vector<TorchGraph>& graphs, size_t k);
 

@@ -35,22 +35,49 @@ bool IsStatus(std::string_view first) {
          std::ranges::all_of(name, [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
 }
 
+// Without the escapes that colour a text: ESC [ 1 ; 31 m.
+std::string WithoutColours(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const size_t escape = std::min(text.find("\x1b["), text.size());
+    plain += text.substr(0, escape);
+    text.remove_prefix(escape);
+    if (text.empty()) break;
+    const size_t end = std::min(text.find_first_not_of("0123456789;", 2), text.size());
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return plain;
+}
+
+// `{"textPayload":"`, the value of a log in JSON; not where the log says that it only informs.
+bool IsJsonValue(std::string_view before) {
+  if (!before.ends_with('"')) return false;
+  before = Trim(before.substr(0, before.size() - 1));
+  constexpr std::string_view kInforms[] = {"\"info\"", "\"INFO\"", "\"debug\"", "\"DEBUG\""};
+  const auto holds = [&](std::string_view word) { return before.contains(word); };
+  return before.ends_with("\":") && std::ranges::none_of(kInforms, holds);
+}
+
 // What stands before a status where it is one: nothing, a mark of a log, the name of an exception,
 // "… failed: "; not "users " of "users NOT_FOUND: 3", nor "test status: " of "test status:
 // ABORTED:".
-bool MayPrecedeStatus(std::string_view before) {
+bool MayPrecedeStatus(std::string_view marked) {
+  const std::string plain = WithoutColours(marked);
+  std::string_view before = plain;
   if (LevelOf(before) != 0) return LevelOf(before) != 'I';
   before = Trim(before);
   const auto holds = [&](std::string_view word) { return before.contains(word); };
   const auto ends = [&](std::string_view word) { return before.ends_with(word); };
   constexpr std::string_view kNames[] = {"Error", "ERROR", "Exception", "Profiling failure on "};
-  constexpr std::string_view kEnds[] = {"error:", "failed:", "failure:", "what():", "[error]"};
+  constexpr std::string_view kEnds[] = {
+      "error:", "failed:", "failure:", "what():", "[error]", "with status:", "Caused by:"};
   const auto is_letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   };
   if (!before.empty() && is_letter(before.back())) return false;  // a word of a sentence
   if (before == "Status:" || std::ranges::any_of(kNames, holds) || std::ranges::any_of(kEnds, ends))
     return true;
+  if (IsJsonValue(before)) return true;
   const size_t mark_end = before.find_last_of("|])") + 1;  // "worker-1  | ", "(pid=7) "
   return std::ranges::none_of(before.substr(mark_end), is_letter);
 }

@@ -38,7 +38,8 @@ constexpr std::string_view kWarnings[] = {"no_driver",           "no_gpu",
                                           "compiled_often",      "transfers",
                                           "resharding",          "cpu_features",
                                           "large_constants",     "fork",
-                                          "donation_unused",     "type_truncated"};
+                                          "donation_unused",     "type_truncated",
+                                          "optional_memory"};
 
 template <size_t kCount>
 bool IsOneOf(std::string_view kind, const std::string_view (&kinds)[kCount]) {

@@ -14,6 +14,17 @@ bool IsException(std::string_view text) {
   return name.size() < text.size() && !name.contains(' ') && name.ends_with("Error");
 }
 
+// Of "2026-01-02T03:04:05.678Z stderr F "; 0: there is none. P marks a part of a line.
+size_t ContainerMarkLength(std::string_view line) {
+  if (line.empty() || line[0] < '0' || line[0] > '9') return 0;
+  const size_t time = std::min(line.find(' '), line.size());
+  if (!line.substr(0, time).contains('T')) return 0;
+  for (std::string_view mark : {" stdout F ", " stdout P ", " stderr F ", " stderr P "}) {
+    if (line.substr(time).starts_with(mark)) return time + mark.size();
+  }
+  return 0;
+}
+
 }  // namespace
 
 char LevelOf(std::string_view line) {
@@ -37,6 +48,7 @@ char LevelOf(std::string_view line) {
 }
 
 std::string_view WithoutLogPrefix(std::string_view line) {
+  line.remove_prefix(ContainerMarkLength(line));
   if (line.starts_with(' ')) return line;
   for (std::string_view mark : {"]: ", "] ", ") "}) {
     const size_t at = line.find(mark);

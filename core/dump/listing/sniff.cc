@@ -62,7 +62,7 @@ constexpr Mark kFirstWords[] = {
     {"{", FileKind::kJson},
 };
 
-// "[1, 2]", "[{…}]", "[true]"; not the "[rank0]: " or "[12:04:45] " of a log.
+// "[1, 2]", "[{…}]", "[true]"; not the "[rank0]: ", "[12:04:45] " or "[1,0]<stdout>: " of a log.
 bool OpensJsonList(std::string_view text) {
   if (!text.starts_with('[')) return false;
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n", 1), text.size()));
@@ -71,7 +71,11 @@ bool OpensJsonList(std::string_view text) {
   if (number > 0) {
     text.remove_prefix(number);
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-    return text.empty() || text.front() == ',' || text.front() == ']';
+    if (!text.empty() && text.front() != ',' && text.front() != ']') return false;
+    text.remove_prefix(std::min(text.find_first_not_of("0123456789.eE+-, \t\r\n"), text.size()));
+    if (!text.starts_with(']')) return true;
+    const std::string_view line = text.substr(1, text.find('\n') - 1);
+    return line.find_first_not_of(" \t\r") == line.npos;  // a log goes on behind its mark
   }
   return text.empty() || std::string_view("[{]\"").contains(text.front()) ||
          text.starts_with("true") || text.starts_with("false") || text.starts_with("null");
