@@ -195,7 +195,7 @@ class IgnoredInput(FolderTest):
                                  '  s = ' + state + '\n  ROOT r = u64[2] negate(s)\n}\n'), self.path('part.hlo')
         status, out, err = run('run', module, '--platform', 'interpreter')
         self.assertEqual(status, 3, out)
-        self.assertIn('d could not draw its random numbers, so those behind it are unknown: ', err)
+        self.assertIn('d could not draw its random numbers, so those after it are unknown: ', err)
         status, out, err = run('extract', module, 'r', '-o', part, '--json')
         report = json.loads(out)
         self.assertEqual((report['inputs'], report['expected']), (None, None), out + err)

@@ -181,7 +181,7 @@ void Machine::LoseRandomState(InstructionId id, const Error& why) {
   if (random_.lost) return;
   random_.lost = why;
   random_.lost->message =
-      fmt::format("{} could not draw its random numbers, so those behind it are unknown: {}",
+      fmt::format("{} could not draw its random numbers, so those after it are unknown: {}",
                   module_.name(id), why.message);
 }
 
