@@ -357,7 +357,7 @@ ENTRY e {{
         os.mkdir(self.path('dump'))
         os.symlink('/dev/full', self.path('dump/xla.log'))
         self.need('xla-cpu')
-        self.expect_error('xla.log: cannot be written', SAMPLE, '--with', 'xla-cpu', '--dump', self.path('dump'), '--timers', status=4)
+        self.expect_error('xla.log: cannot be written', SAMPLE, '--with', 'xla-cpu', '--dump', self.path('dump'), '--timers')
 
     def test_cpu_dump(self):
         self.need('xla-cpu')
@@ -497,7 +497,7 @@ ENTRY e {{
         self.expect_error('--target needs --with xla-gpu', SAMPLE, '--with', 'xla-cpu', '--target', 'h100', '--dump', self.path('x'))
         bad = self.path('bad.pbtxt', 'gpu_device_info { no_such_field: 1 }\n')
         self.expect_error('does not know the field no_such_field', SAMPLE, '--with', 'xla-gpu', '--target', bad, '--dump', self.path('x'))
-        self.assertFalse(os.path.exists(self.path('x')))
+        self.assertEqual(os.listdir(self.path('x')), ['xla.log'])  # what the plugin said
 
     def test_several_devices(self):
         self.need('xla-gpu')
