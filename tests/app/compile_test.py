@@ -331,7 +331,33 @@ ENTRY e {{
         report = json.loads(done.stdout)
         self.assertEqual((report['status'], report['error_kind']), ('died', 'crashed'))
         self.expect_error('implements version 1.100 of the PJRT interface', SAMPLE, '--with', f'pjrt:{MADE_UP}/libfake_plugin_major.so', *dump)
-        self.assertFalse(os.path.exists(self.path('dump')))
+        # What the first printed stays; a folder that was there stays in any case.
+        self.assertEqual(os.listdir(self.path('dump')), ['xla.log'])
+        with open(self.path('dump/xla.log'), encoding='utf-8') as f:
+            self.assertEqual(f.read(), '')
+        self.expect_error('PJRT interface', SAMPLE, '--with', f'pjrt:{MADE_UP}/libfake_plugin_major.so', '--dump', self.path('new'))
+        self.assertFalse(os.path.exists(self.path('new')))
+        for name, log in (('given', None), ('logged', 'of mine')):
+            os.mkdir(self.path(name))
+            if log:
+                self.path(name + '/other.log', log)
+            self.expect_error('has had enough', SAMPLE, '--with', deadly, '--dump', self.path(name), status=4)
+            with open(self.path(name + '/xla.log'), encoding='utf-8') as f:
+                self.assertIn('the plugin has had enough', f.read())
+
+    def test_the_log_is_that_of_the_last_compilation(self):
+        deadly = f'pjrt:{MADE_UP}/libdeadly_plugin.so'
+        sizes = []
+        for _ in range(2):
+            self.expect_error('has had enough', SAMPLE, '--with', deadly, '--dump', self.path('dump'), status=4)
+            sizes.append(os.path.getsize(self.path('dump/xla.log')))
+        self.assertEqual(sizes[0], sizes[1])
+
+    def test_a_log_that_cannot_be_written_is_told(self):
+        os.mkdir(self.path('dump'))
+        os.symlink('/dev/full', self.path('dump/xla.log'))
+        self.need('xla-cpu')
+        self.expect_error('xla.log: cannot be written', SAMPLE, '--with', 'xla-cpu', '--dump', self.path('dump'), '--timers')
 
     def test_cpu_dump(self):
         self.need('xla-cpu')
@@ -471,7 +497,7 @@ ENTRY e {{
         self.expect_error('--target needs --with xla-gpu', SAMPLE, '--with', 'xla-cpu', '--target', 'h100', '--dump', self.path('x'))
         bad = self.path('bad.pbtxt', 'gpu_device_info { no_such_field: 1 }\n')
         self.expect_error('does not know the field no_such_field', SAMPLE, '--with', 'xla-gpu', '--target', bad, '--dump', self.path('x'))
-        self.assertFalse(os.path.exists(self.path('x')))
+        self.assertEqual(os.listdir(self.path('x')), ['xla.log'])  # what the plugin said
 
     def test_several_devices(self):
         self.need('xla-gpu')

@@ -600,6 +600,8 @@ TEST(ReportValues, ARoundedNumberSaysSoOnce) {
   EXPECT_EQ(once, "value was about 0.1 and became about -0.1; largest error about 0.1");
   EXPECT_EQ(WithoutElements(once), once);
   EXPECT_EQ(WithoutElements("in 3.5 s, 7 of 8"), "in 3.5 s, 7 of 8");
+  EXPECT_EQ(WithoutElements("it became 1e999"), "it became <value>");
+  EXPECT_EQ(WithoutElements("needs CUDA 12.9, of 0.125"), "needs CUDA 12.9, of about 0.1");
 }
 
 // Of a scalar as of any other result.

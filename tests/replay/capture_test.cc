@@ -169,6 +169,17 @@ TEST(ValueStatisticsTest, OfComplexElementsAreThoseOfTheirAbsoluteValues) {
   EXPECT_EQ(numbers.first[0], std::complex<double>(3, -4));
 }
 
+// |z| may be beyond double where both parts are finite.
+TEST_F(Capture, StatisticsOfLargeComplexNumbersCountNoInfinity) {
+  using C = std::complex<double>;
+  const C data[] = {{1.5e308, 1.5e308}, {1, 0}};
+  const auto numbers =
+      StatisticsOf(Literal::Of<C>(hlo::Shape::Array(hlo::ElementType::kC128, {2}), data));
+  EXPECT_EQ(numbers.infinities, 0);
+  EXPECT_EQ(numbers.nans, 0);
+  EXPECT_EQ(numbers.low, 1);
+}
+
 TEST_F(Capture, ResultsInEveryForm) {
   CapturePlan plan;
   plan.results = CaptureForm::kHash;

@@ -316,6 +316,20 @@ TEST_F(LabelsTest, WhatPyTorchRanOnTheHostIsNotOnTheDevice) {
       << SeenLines(Seen("home"));
 }
 
+// Each operation once, and a damaged bundle in the folder hides none.
+TEST_F(LabelsTest, HostFallbacksOfSeveralProcessesBesideADamagedBundle) {
+  Write("two", "module_0000.SyncTensorsGraph.3.cpu_after_optimizations.txt",
+        "HloModule SyncTensorsGraph.3, is_scheduled=true\n\nENTRY e {\n  ROOT p = f32[4] "
+        "parameter(0)\n}\n");
+  Write("two", "hloscope-record.json",
+        "{\"framework\":\"PyTorch/XLA\",\"version\":\"2.9.0\",\"exit\":0,"
+        "\"host_fallbacks\":{\"aten::nonzero\":4}}\n");
+  Write("two", "stderr.log", "Counter: aten::nonzero\n  Value: 4\n");
+  Write("two", "damaged.hlob", "PK\x03\x04");
+  Start({Scratch("two")});
+  EXPECT_TRUE(IsSeen("home", "PyTorch/XLA ran aten::nonzero there")) << SeenLines(Seen("home"));
+}
+
 // The window says of a run what `info` says: its errors, TensorFlow's sentence, who wrote it.
 TEST_F(LabelsTest, HomeTellsOfTheRun) {
   const std::string module =

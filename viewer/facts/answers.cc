@@ -266,7 +266,10 @@ const Answer* Host(Context& context) {
   }
   const Pending<RunNotes>& notes = RunNotesOf(context);
   if (notes.waiting()) return nullptr;
-  if (outside.empty() && notes.ready()) outside = HostFallbackText(*notes);
+  if (!notes.ready())
+    return Find(context, "no-notes", -1,
+                [error = notes.error] { return Unknown(ReadErrorText(error), "home"); });
+  if (outside.empty()) outside = HostFallbackText(*notes);
   return FromAll(context, "host", [outside](const dump::DumpModel& dump, const DumpFacts& facts) {
     return HostAnswer(dump, facts, outside);
   });

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <memory>
+#include <set>
 
 #include "core/base/counted.h"
 #include "core/debug/bundle/bounded_text.h"
@@ -31,18 +32,24 @@ std::vector<std::string> SentencesOf(const debug::BundleManifest& manifest) {
   return sentences;
 }
 
+Status ReadBundle(const dump::DumpModel& dump, int32_t file_index, RunNotes& notes) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, dump.OpenFile(file_index));
+  HLOSCOPE_ASSIGN_OR_RETURN(const dump::BundleFile bundle,
+                            dump::BundleFile::Open(file, dump.limits()));
+  HLOSCOPE_ASSIGN_OR_RETURN(const debug::BundleManifest manifest, debug::ManifestOf(bundle));
+  notes.fault = BoundedText(manifest.sentence);
+  for (std::string& sentence : SentencesOf(manifest)) notes.bundle.push_back(std::move(sentence));
+  return {};
+}
+
+// A damaged bundle hides no errors of logs.
 Computed<RunNotes> Read(const dump::DumpModel& dump) {
   auto notes = std::make_shared<RunNotes>();
   notes->logged = dump::ErrorsInLogs(dump);
   for (size_t k = 0; k < dump.files().size(); ++k) {
     if (dump.files()[k].kind != dump::FileKind::kBundle) continue;
-    HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, dump.OpenFile(static_cast<int32_t>(k)));
-    HLOSCOPE_ASSIGN_OR_RETURN(const dump::BundleFile bundle,
-                              dump::BundleFile::Open(file, dump.limits()));
-    HLOSCOPE_ASSIGN_OR_RETURN(const debug::BundleManifest manifest, debug::ManifestOf(bundle));
-    notes->fault = BoundedText(manifest.sentence);
-    for (std::string& sentence : SentencesOf(manifest))
-      notes->bundle.push_back(std::move(sentence));
+    const Status status = ReadBundle(dump, static_cast<int32_t>(k), *notes);
+    if (!status) notes->logged.warnings.push_back(status.error().ToString());
   }
   return notes;
 }
@@ -74,11 +81,12 @@ std::string FailureText(const dump::DumpModel& dump, const RunNotes& notes) {
 }
 
 std::string HostFallbackText(const RunNotes& notes) {
-  std::vector<std::string> names;
+  std::set<std::string> all;  // records of several processes count the same ones
   for (const dump::LoggedError& error : notes.logged.errors) {
     if (error.error.kind == "host_fallback" && !error.error.op.empty())
-      names.push_back("aten::" + error.error.op);
+      all.insert("aten::" + error.error.op);
   }
+  const std::vector<std::string> names(all.begin(), all.end());
   constexpr size_t kShown = 3;
   if (names.empty()) return {};
   if (names.size() <= kShown)

@@ -1,5 +1,7 @@
 // Rules about bytes that are moved or kept for no computation.
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "core/analysis/lint/lint_module.h"
 
@@ -161,6 +163,16 @@ std::vector<LintPlace> Reorderings(const LintModule& module, bool of_parameters)
   return out;
 }
 
+// Null: there is no such leaf.
+const hlo::Shape* LeafAt(const hlo::Shape& shape, std::span<const int64_t> index) {
+  const hlo::Shape* at = &shape;
+  for (const int64_t i : index) {
+    if (!at->IsTuple() || i < 0 || std::cmp_greater_equal(i, at->elements().size())) return nullptr;
+    at = &at->elements()[static_cast<size_t>(i)];
+  }
+  return at->IsTuple() ? nullptr : at;
+}
+
 }  // namespace
 
 template <>
@@ -181,10 +193,8 @@ std::vector<LintPlace> FindPlaces<LintKind::kDonation>(const LintModule& module)
     if (donor.parameter < 0 || static_cast<size_t>(donor.parameter) >= parameters.size()) continue;
     const InstructionId id = parameters[static_cast<size_t>(donor.parameter)];
     if (!id.valid()) continue;
-    int64_t bytes = 0;  // of the element that was donated
-    for (const auto& [index, shape] : module.m.shape(id).Leaves()) {
-      if (index == donor.parameter_index) bytes = shape->ByteSize().value_or(0);
-    }
+    const hlo::Shape* donated = LeafAt(module.m.shape(id), donor.parameter_index);
+    const int64_t bytes = donated == nullptr ? 0 : donated->ByteSize().value_or(0);
     out.push_back({id, SizeText(bytes) + " that no result uses", bytes});
   }
   return out;

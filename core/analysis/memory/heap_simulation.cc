@@ -114,8 +114,9 @@ std::vector<std::vector<size_t>> HeapSimulation::OneBuffers(const std::vector<Bu
   });
   // Values at one place of which one begins where the other ends, and those that a loop carries.
   std::vector<std::vector<size_t>> groups;
-  std::map<int32_t, size_t> by_alias;  // the first group that has a value of it
-  std::vector<size_t> into;            // the group that each is a part of, itself or an earlier one
+  // By alias and offset: the first group that has a value of it.
+  std::map<std::pair<int32_t, int64_t>, size_t> by_alias;
+  std::vector<size_t> into;  // the group that each is a part of, itself or an earlier one
   const auto end_of = [&](size_t g) {
     while (into[g] != g) g = into[g];
     return g;
@@ -132,7 +133,8 @@ std::vector<std::vector<size_t>> HeapSimulation::OneBuffers(const std::vector<Bu
       end = std::max(end, b.lives.end);
       groups[g].push_back(order[i]);
       if (b.alias < 0) continue;
-      const size_t one = end_of(by_alias.try_emplace(b.alias, g).first->second), own = end_of(g);
+      const size_t one = end_of(by_alias.try_emplace({b.alias, b.offset}, g).first->second),
+                   own = end_of(g);
       into[std::max(one, own)] = std::min(one, own);
     }
   }

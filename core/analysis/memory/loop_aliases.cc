@@ -1,5 +1,6 @@
 #include "core/analysis/memory/loop_aliases.h"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -16,6 +17,7 @@ namespace {
 using hlo::InstructionId;
 using hlo::Opcode;
 using Index = std::vector<int64_t>;
+using Place = std::pair<InstructionId, Index>;
 
 class Aliases {
  public:
@@ -65,16 +67,27 @@ class Aliases {
     }
     std::optional<int32_t> known;
     for (const std::optional<int32_t>& value : same) {
-      if (value && known) first_[static_cast<size_t>(Of(*value))] = Of(*known);
+      if (value && known) Unite(*value, *known);
       if (value && !known) known = value;
     }
   }
 
   // The value that is the element `index` of what the instruction gives.
-  std::optional<int32_t> ValueAt(InstructionId id, Index index) const {
+  std::optional<int32_t> ValueAt(InstructionId id, Index index) {
+    std::vector<Place> passed;
+    const std::optional<int32_t> value = Walk(id, std::move(index), passed);
+    for (Place& place : passed) found_.try_emplace(std::move(place), value);
+    return value;
+  }
+
+  // Takes down where it comes by, so that no part of the way is gone twice.
+  std::optional<int32_t> Walk(InstructionId id, Index index, std::vector<Place>& passed) const {
     for (size_t steps = 0; id.valid() && steps <= module_.instructions().size(); ++steps) {
       const auto at = values_.find({std::string(module_.name(id)), index});
       if (at != values_.end()) return at->second;
+      const auto known = found_.find({id, index});
+      if (known != found_.end()) return known->second;
+      passed.emplace_back(id, index);
       const auto operands = module_.operands(id);
       const auto loop = loops_.find(id);
       if (module_[id].opcode == Opcode::kTuple && !index.empty() &&
@@ -102,14 +115,23 @@ class Aliases {
            opcode == Opcode::kOptimizationBarrier || opcode == Opcode::kAddDependency;
   }
 
-  int32_t Of(int32_t value) const {
-    while (first_[static_cast<size_t>(value)] != value) value = first_[static_cast<size_t>(value)];
+  // The first of those that are one; on the way each is led closer to it.
+  int32_t Of(int32_t value) {
+    const auto next = [&](int32_t v) -> int32_t& { return first_[static_cast<size_t>(v)]; };
+    while (next(value) != value) value = next(value) = next(next(value));
     return value;
+  }
+
+  void Unite(int32_t a, int32_t b) {
+    a = Of(a);
+    b = Of(b);
+    first_[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
   }
 
   const hlo::Module& module_;
   std::vector<int32_t> first_;
   std::map<std::pair<std::string, Index>, int32_t> values_;
+  std::map<Place, std::optional<int32_t>> found_;  // by ValueAt
   std::map<InstructionId, InstructionId>
       loops_;  // by the parameter of a computation that they call
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -157,8 +158,9 @@ Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, 
           "live all at once (XLA writes it with --xla_dump_to)");
     } else {
       reporter.Totals();
-      const HeapSimulation heap(*module, *table, entry.device);
-      if (advise) report.simulated_bytes = heap.Bytes().value_or(-1);
+      std::optional<HeapSimulation> heap;
+      if (advise) heap.emplace(*module, *table, entry.device);
+      if (heap) report.simulated_bytes = heap->Bytes().value_or(-1);
       reporter.HoldersOfTable();
       if (!table->has_values()) {
         report.notes.emplace_back("the dump has the total alone (add --xla_dump_hlo_as_proto)");
@@ -166,9 +168,9 @@ Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, 
         report.notes.emplace_back("no live ranges: these values do not live all at once");
       }
       // Only a schedule says what is read last.
-      if (advise && module->header().is_scheduled) {
+      if (heap && module->header().is_scheduled) {
         reporter.AdviseDonations();
-        AdviseOnValues(*module, *table, heap, report);
+        AdviseOnValues(*module, *table, *heap, report);
         if (report.simulated_bytes >= 0 && report.simulated_bytes != report.temporary_bytes)
           report.notes.push_back(fmt::format(
               "our layout of the temporaries takes {} bytes, XLA's {}: predictions may be off by "

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "core/backends/pjrt/adapt.h"
 #include "core/backends/pjrt/api.h"
@@ -26,6 +28,8 @@ namespace hloscope::replay {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kLog = "xla.log";  // of a dump: what the plugin prints
 
 // The name that a description gives its device.
 std::string DeviceName(std::string_view target) {
@@ -144,6 +148,12 @@ void ClearDump(const std::string& folder) {
   for (const fs::path& path : left) fs::remove_all(path, error);
 }
 
+// Of a file that may not be there.
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 // The order of dimensions alone: tiles and memory spaces are those of another device.
 hlo::Shape InOrder(hlo::Shape shape) {
   for (hlo::Shape& element : shape.mutable_elements()) element = InOrder(element);
@@ -206,23 +216,41 @@ Result<XlaCompileAnswer> CompileForms(const std::vector<ModuleForm>& forms,
     return first;
   }
   if (!compile.dump.empty()) ClearDump(compile.dump);
+  const std::string log = TextOf(compile.log);
   Result<XlaCompileAnswer> second = CompileForm(forms[1], compile, request, warnings, bounds);
-  if (!second.has_value()) return first;
+  if (!second.has_value()) {
+    // The log is that of the error that is told.
+    if (!compile.log.empty()) HLOSCOPE_TRY(WriteFileAtomically(compile.log, log));
+    return first;
+  }
   report.form = forms[1].module;
   warnings.push_back("XLA rejected the module as it is: " + first.error().message);
   warnings.insert(warnings.end(), forms[1].warnings.begin(), forms[1].warnings.end());
   return second;
 }
 
-// The folder, and the log in it where XLA has left nothing else.
-void RemoveUnlessDumped(const std::string& folder, const std::string& log) {
-  std::error_code ignored;
-  const auto begin = fs::directory_iterator(folder, ignored);
-  const bool is_empty = std::all_of(begin, fs::directory_iterator(), [&](const auto& entry) {
-    return entry.path() == fs::path(log);
-  });
-  if (is_empty) fs::remove_all(folder, ignored);
-}
+// The folder of a dump and the log in it: whether they were there before.
+class OldFiles {
+ public:
+  explicit OldFiles(const fs::path& folder)
+      : has_folder_(IsThere(folder)), has_log_(IsThere(folder / kLog)) {}
+
+  // Removes what the call has made and left empty.
+  void RemoveEmpty(const fs::path& folder) const {
+    std::error_code error;
+    const fs::path log = folder / kLog;
+    if (!has_log_ && fs::file_size(log, error) == 0 && !error) fs::remove(log, error);
+    if (!has_folder_) fs::remove(folder, error);  // fails where anything is in it
+  }
+
+ private:
+  static bool IsThere(const fs::path& path) {
+    std::error_code error;
+    return fs::exists(fs::symlink_status(path, error));
+  }
+
+  bool has_folder_, has_log_;
+};
 
 }  // namespace
 
@@ -245,14 +273,15 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<ModuleForm> forms, FormsOf(module, request));
   AddFlags(request, report.plugin.devices, compile.flags);
   std::optional<ScratchFolder> scratch;
+  const OldFiles old(request.dump);
   HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, DumpFolder(request, scratch));
   compile.timers = request.timers;
-  if (!request.dump.empty()) compile.log = (fs::path(compile.dump) / "xla.log").string();
+  if (!request.dump.empty()) compile.log = (fs::path(compile.dump) / kLog).string();
   if (scratch) compile.flags.emplace_back("xla_dump_hlo_as_proto", "true");
   Result<XlaCompileAnswer> answer = CompileForms(forms, compile, request, report, bounds);
   if (!answer.has_value()) {
-    // Nothing came of it: no folder either, unless XLA has left something in it.
-    if (!request.dump.empty()) RemoveUnlessDumped(compile.dump, compile.log);
+    // Nothing came of it: no folder either, unless it was there or XLA has left something in it.
+    if (!request.dump.empty()) old.RemoveEmpty(compile.dump);
     return std::unexpected(std::move(answer).error());
   }
   report.load_ms = answer->load_ms;

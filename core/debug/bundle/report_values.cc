@@ -151,6 +151,15 @@ bool IsCounted(std::string_view before, std::string_view after, bool is_whole) {
          (before.ends_with(" of ") || std::ranges::find(kNouns, word) != std::end(kNouns));
 }
 
+// A number behind the name of a product is its version, which is no value of a run.
+bool IsOfProduct(std::string_view before) {
+  constexpr std::string_view kProducts[] = {"CUDA ",  "cuDNN ", "cuBLAS ", "NCCL ",   "ROCm ",
+                                            "NumPy ", "JAX ",   "jaxlib ", "Python ", "PyTorch ",
+                                            "PTX ",   "LLVM ",  "glibc ",  "version "};
+  return std::ranges::any_of(kProducts,
+                             [&](std::string_view name) { return before.ends_with(name); });
+}
+
 std::string Hidden(std::string_view number, const NumberToken& token) {
   constexpr size_t kMaxDigits = 4;  // of a whole number that stays
   if (token.is_whole && !token.is_hex && number.size() <= kMaxDigits) return std::string(number);
@@ -197,11 +206,11 @@ std::string WithoutElements(std::string_view sentence) {
     const size_t end = at + token.length;
     const bool is_index = brackets > 0 && token.is_whole && !token.is_hex;
     const bool is_kept =
-        token.is_version || is_index ||
+        token.is_version || is_index || IsOfProduct(std::string_view(text).substr(0, at)) ||
         IsCounted(std::string_view(text).substr(0, at), std::string_view(text).substr(end),
                   token.is_whole && !token.is_hex);
     std::string shown = is_kept ? std::string(number) : Hidden(number, token);
-    if (!is_kept && !token.is_whole) {
+    if (!is_kept && !token.is_whole && !shown.starts_with('<')) {
       // Of "-0.125" the sign is there already; a text that was rounded once stays as it is.
       const size_t sign = out.size() - (out.ends_with('-') ? 1 : 0);
       constexpr std::string_view kRounded = "about ";

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <queue>
+#include <ranges>
 #include <set>
+#include <utility>
 
 #include "core/analysis/place/placement.h"
 #include "core/base/counted.h"
 #include "core/debug/run/capture_collector.h"
 #include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/effects.h"
 #include "core/hlo/rewrite/module_copier.h"
 #include "core/hlo/rewrite/rewriter.h"
 #include "core/hlo/sharding/manual_region.h"
@@ -224,35 +228,55 @@ std::vector<bool> IsOrCalls(const Module& module, Is is) {
 
 // By instruction: true for what moves the random generator or the queue of infeeds.
 std::vector<bool> MovesState(const Module& module) {
-  return IsOrCalls(module, [](const hlo::Instruction& i) {
-    return i.opcode == Opcode::kRng || i.opcode == Opcode::kRngGetAndUpdateState ||
-           i.opcode == Opcode::kInfeed;
-  });
+  std::vector<bool> moves =
+      IsOrCalls(module, [](const hlo::Instruction& i) { return i.opcode == Opcode::kInfeed; });
+  const hlo::Effects& effects = hlo::EffectsOf(module);
+  for (uint32_t i = 0; i < moves.size(); ++i)
+    moves[i] = moves[i] || effects.Draws(InstructionId(i));
+  return moves;
 }
 
-// What receives on a channel, and what sends on it, by instruction: also through what it calls.
+// The instructions of the entry that receive on a channel, and those that send on it: also through
+// what they call.
 struct Channel {
-  std::vector<bool> receives, sends;
+  std::vector<uint32_t> receives, sends;
 };
 
+// What of the entry runs the instruction: itself, or what calls its computation, however far away.
+std::vector<uint32_t> InEntry(const Module& module, InstructionId id) {
+  std::vector<uint32_t> found;
+  std::vector<InstructionId> pending = {id};
+  std::set<hlo::ComputationId> seen;
+  while (!pending.empty()) {
+    const InstructionId next = pending.back();
+    pending.pop_back();
+    const hlo::ComputationId computation = module[next].computation;
+    if (computation == module.entry_id()) {
+      found.push_back(next.index);
+    } else if (seen.insert(computation).second) {
+      const auto callers = hlo::CallGraphOf(module).callers(computation);
+      pending.insert(pending.end(), callers.begin(), callers.end());
+    }
+  }
+  return found;
+}
+
 std::vector<Channel> ChannelsOf(const Module& module) {
-  std::set<int64_t> numbers;
-  const auto number = [&](const hlo::Instruction& i) {
-    return module.GetInt(i, hlo::AttributeKey::kChannelId);
-  };
-  for (const hlo::Instruction& i : module.instructions()) {
-    if (i.opcode == Opcode::kRecv) numbers.insert(number(i));
+  std::map<int64_t, Channel> by_number;
+  std::set<int64_t> received;
+  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
+    const hlo::Instruction& i = module.instructions()[k];
+    const bool receives = i.opcode == Opcode::kRecv || i.opcode == Opcode::kRecvDone;
+    if (!receives && i.opcode != Opcode::kSend && i.opcode != Opcode::kSendDone) continue;
+    const int64_t number = module.GetInt(i, hlo::AttributeKey::kChannelId);
+    if (i.opcode == Opcode::kRecv) received.insert(number);
+    Channel& channel = by_number[number];
+    std::vector<uint32_t>& all = receives ? channel.receives : channel.sends;
+    const std::vector<uint32_t> more = InEntry(module, InstructionId(k));
+    all.insert(all.end(), more.begin(), more.end());
   }
   std::vector<Channel> channels;
-  for (const int64_t each : numbers) {
-    const auto is = [&](Opcode a, Opcode b) {
-      return IsOrCalls(module, [&, a, b](const hlo::Instruction& i) {
-        return (i.opcode == a || i.opcode == b) && number(i) == each;
-      });
-    };
-    channels.push_back(
-        {is(Opcode::kRecv, Opcode::kRecvDone), is(Opcode::kSend, Opcode::kSendDone)});
-  }
+  for (const int64_t number : received) channels.push_back(std::move(by_number[number]));
   return channels;
 }
 
@@ -263,6 +287,10 @@ std::vector<bool> NeededFor(const Module& module, InstructionId root) {
   is_needed[root.index] = true;
   const std::vector<bool> moves_state = MovesState(module);
   std::vector<Channel> channels = ChannelsOf(module);
+  std::multimap<uint32_t, Channel*> received;  // by what of the entry receives
+  for (Channel& channel : channels) {
+    for (const uint32_t i : channel.receives) received.emplace(i, &channel);
+  }
   const hlo::Computation& entry = module[module.entry_id()];
   const uint32_t first = entry.first_instruction, end = first + entry.instruction_count;
   // Another round for each channel at most: its sends may stand behind what receives from them.
@@ -277,15 +305,13 @@ std::vector<bool> NeededFor(const Module& module, InstructionId root) {
       for (const InstructionId operand : module.operands(InstructionId(i))) {
         is_needed[operand.index] = true;
       }
-      again = std::erase_if(channels,
-                            [&](const Channel& channel) {
-                              if (!channel.receives[i]) return false;
-                              for (uint32_t k = first; k < end; ++k) {
-                                if (channel.sends[k]) is_needed[k] = true;
-                              }
-                              return true;
-                            }) > 0 ||
-              again;
+      const auto [begin, behind] = received.equal_range(i);
+      for (const auto& [by, channel] : std::ranges::subrange(begin, behind)) {
+        for (const uint32_t k : std::exchange(channel->sends, {})) {
+          again = again || !is_needed[k];
+          is_needed[k] = true;
+        }
+      }
     }
   }
   return is_needed;
@@ -379,12 +405,11 @@ std::vector<bool> NeedsCallback(const Module& module) {
     }
     // What is sent comes from one: so does what receives it, which may stand before.
     again = std::erase_if(channels, [&](const Channel& channel) {
-              bool sends = false;
-              for (uint32_t i = first; i < end; ++i) sends |= channel.sends[i] && needs[i];
-              for (uint32_t i = first; i < end && sends; ++i) {
-                if (channel.receives[i]) needs[i] = true;
-              }
-              return sends;
+              const bool sends =
+                  std::ranges::any_of(channel.sends, [&](uint32_t i) { return needs[i]; });
+              if (!sends) return false;
+              for (const uint32_t i : channel.receives) needs[i] = true;
+              return true;
             }) > 0;
   }
   return needs;

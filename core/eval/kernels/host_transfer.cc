@@ -19,6 +19,9 @@ Result<Value> NextArray(KernelCall& call, const Shape& shape) {
     return Value::FromLiteral(literal);
   }
   if (!shape.IsArray()) return Unsupported(call, "there is no infeed value");
+  // What is made up is drawn too.
+  if (const Status known = call.machine.CheckRandomState(); !known)
+    return Value::Missing(known.error());
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   FillRandom(shape.element_type(), call.machine.NextRandom(), buffer.data(), ElementCount(shape));
   return Value::Array(shape, std::move(buffer));

@@ -47,7 +47,7 @@ std::optional<Value> EmptyValue(const hlo::Shape& shape) {
 Result<Value> WithoutKernel(const KernelCall& call, Error why) {
   const hlo::Effects& effects = hlo::EffectsOf(call.module());
   if (effects.IsSeen(call.id)) return std::unexpected(std::move(why));
-  if (effects.Has(call.id)) call.machine.LoseRandomState(call.id, why);
+  if (effects.Draws(call.id)) call.machine.LoseRandomState(call.id, why);
   if (auto empty = EmptyValue(call.shape())) return *std::move(empty);
   return Value::Missing(std::move(why));
 }
@@ -181,7 +181,7 @@ void Machine::LoseRandomState(InstructionId id, const Error& why) {
   if (random_.lost) return;
   random_.lost = why;
   random_.lost->message =
-      fmt::format("{} could not draw its random numbers, and how many is unknown: {}",
+      fmt::format("{} could not draw its random numbers, so those after it are unknown: {}",
                   module_.name(id), why.message);
 }
 

@@ -15,11 +15,24 @@ bool HasOwnEffect(Opcode opcode, std::span<const Attribute> attributes) {
   });
 }
 
+bool DrawsItself(const Module& module, InstructionId id) {
+  const Instruction& i = module[id];
+  if (i.opcode == Opcode::kCustomCall)
+    return module.GetString(i, AttributeKey::kCustomCallTarget) == "GetRngSeed";
+  return HasFlag(i.opcode, kFlagSideEffect) && Info(i.opcode).category == Category::kSource;
+}
+
 Effects::Effects(const Module& module)
-    : instructions_(module.instructions().size(), false), seen_(instructions_) {
-  std::vector<bool> marked(module.computations().size(), false), seen(marked);
+    : instructions_(module.instructions().size(), false),
+      seen_(instructions_),
+      draws_(instructions_) {
+  std::vector<bool> marked(module.computations().size(), false), seen(marked), draws(marked);
   for (size_t i = 0; i < instructions_.size(); ++i) {
     const InstructionId id(i);
+    if (DrawsItself(module, id)) {
+      draws_[i] = true;
+      draws[module[id].computation.index] = true;
+    }
     if (!HasOwnEffect(module, id)) continue;
     instructions_[i] = true;
     marked[module[id].computation.index] = true;
@@ -29,9 +42,11 @@ Effects::Effects(const Module& module)
   }
   computations_ = WithCallers(CallGraphOf(module).calls(), std::move(marked));
   seen = WithCallers(CallGraphOf(module).calls(), std::move(seen));
+  draws = WithCallers(CallGraphOf(module).calls(), std::move(draws));
   for (const Call& call : CallGraphOf(module).calls()) {
     if (computations_[call.callee.index]) instructions_[call.caller.index] = true;
     if (seen[call.callee.index]) seen_[call.caller.index] = true;
+    if (draws[call.callee.index]) draws_[call.caller.index] = true;
   }
 }
 

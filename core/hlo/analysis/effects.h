@@ -16,6 +16,10 @@ inline bool HasOwnEffect(const Module& module, InstructionId id) {
   return HasOwnEffect(module[id].opcode, module.attributes(module[id]));
 }
 
+// True if the instruction itself moves the state of a random generator: a custom call of GetRngSeed
+// does so whether it says that it has an effect or not.
+bool DrawsItself(const Module& module, InstructionId id);
+
 class Effects {
  public:
   explicit Effects(const Module& module);
@@ -24,9 +28,11 @@ class Effects {
   bool Has(ComputationId c) const { return computations_[c.index]; }
   // Has, less the state of random generators, which nobody but the module sees.
   bool IsSeen(InstructionId id) const { return seen_[id.index]; }
+  // True if it moves the state of a random generator, itself or through what it calls.
+  bool Draws(InstructionId id) const { return draws_[id.index]; }
 
  private:
-  std::vector<bool> instructions_, computations_, seen_;
+  std::vector<bool> instructions_, computations_, seen_, draws_;
 };
 
 const Effects& EffectsOf(const Module& module);

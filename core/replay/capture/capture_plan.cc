@@ -51,8 +51,9 @@ ValueStatistics StatisticsOf(const Literal& array) {
       const bool is_nan = std::isnan(block[i].real()) || std::isnan(block[i].imag());
       const double x = is_nan ? NAN : is_complex ? std::abs(block[i]) : block[i].real();
       all.nans += is_nan ? 1 : 0;
-      all.infinities += std::isinf(x) ? 1 : 0;
-      if (!std::isfinite(x)) continue;
+      const bool is_infinite = std::isinf(block[i].real()) || std::isinf(block[i].imag());
+      all.infinities += is_infinite && !is_nan ? 1 : 0;
+      if (is_nan || is_infinite) continue;
       all.zeros += x == 0 ? 1 : 0;
       all.low = finite == 0 ? x : std::min(all.low, x);
       all.high = finite == 0 ? x : std::max(all.high, x);

@@ -31,10 +31,11 @@ uint64_t StageFingerprint(const hlo::Module& module);
 
 enum class CaptureForm : uint8_t { kNone, kBytes, kHash, kStatistics };
 
-// Of numbers as double: of complex ones the real part.
+// Of numbers as double.
 struct ValueStatistics {
   int64_t elements = 0, nans = 0, infinities = 0, zeros = 0;
-  // Of the finite ones, of complex elements their absolute values; 0 where there are none.
+  // Of the finite ones, of complex elements their absolute values (infinite beyond double); 0 where
+  // there are none.
   double low = 0, high = 0, mean = 0, rms = 0;
   static constexpr int64_t kFirst = 6;
   std::complex<double> first[kFirst] = {};  // the first elements, min(kFirst, elements) of them

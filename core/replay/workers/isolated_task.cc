@@ -55,6 +55,7 @@ Result<std::string> RunIsolatedTask(const IsolatedTaskRequest& request,
   const Status done = worker->Exchange(job.Finish(), bounds, take);
   worker->ReadOutput();
   if (!done) return std::unexpected(done.error());
+  if (answer.has_value()) HLOSCOPE_TRY(worker->CheckLog());
   return answer;
 }
 

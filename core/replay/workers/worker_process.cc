@@ -70,7 +70,10 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerStart& s
   std::unique_ptr<WorkerProcess> worker(new WorkerProcess(
       std::move(process), FrameSocket(std::move(ends.first), start.most_frame_bytes),
       std::move(wake), std::move(mapped), start.platform));
-  worker->log_ = start.log;
+  if (start.log.empty()) return worker;
+  worker->log_path_ = start.log;
+  worker->log_.open(start.log, std::ios::trunc | std::ios::binary);
+  if (!worker->log_) return EnvironmentError(start.log + ": cannot be written");
   return worker;
 }
 
@@ -206,9 +209,15 @@ void WorkerProcess::ReadOutput() {
       break;
     }
     output_.append(block, static_cast<size_t>(n));
-    if (!log_.empty()) std::ofstream(log_, std::ios::app | std::ios::binary).write(block, n);
+    if (log_.is_open()) log_.write(block, n).flush();
     if (output_.size() > 2 * kKeptOutput) output_.erase(0, output_.size() - kKeptOutput);
   }
+}
+
+Status WorkerProcess::CheckLog() {
+  if (log_) return {};
+  return EnvironmentError(log_path_ + ": cannot be written, what was printed is not all in it",
+                          "make room on its disk");
 }
 
 WorkerStage WorkerProcess::stage() const {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,7 +28,7 @@ struct WorkerStart {
   std::vector<std::string> arguments =
       {};  // of a program that is not ours; empty: as ours has them
   std::optional<std::chrono::steady_clock::time_point> deadline = {};  // of its process, to start
-  std::string log = {};  // a file that all it prints is added to; empty: only its last words count
+  std::string log = {};  // a file of all that it prints, begun anew; empty: its last words count
 };
 
 // What a job may take: what the options allow, and where they say nothing, what the limits do. The
@@ -39,7 +40,7 @@ Budget BoundsOf(const RunOptions& options, const Limits& limits);
 // its own would need rights that few have; the group that we are in bounds what the default is.
 class WorkerProcess {
  public:
-  // Starts one and does not wait until it is up.
+  // Starts one and does not wait until it is up. Errors: of the system, the log cannot be written.
   static Result<std::unique_ptr<WorkerProcess>> Start(const WorkerStart& start);
 
   // Called with each frame of a job's answer; true for the last.
@@ -61,6 +62,8 @@ class WorkerProcess {
   bool crashed() const { return crashed_; }
   // Takes what it has printed so far, which the end of a job does not wait for.
   void ReadOutput();
+  // An error where a log was asked for and not all of what was printed is in it.
+  Status CheckLog();
   pid_t pid() const { return process_.pid(); }
 
  private:
@@ -84,7 +87,8 @@ class WorkerProcess {
   Budget bounds_;                                    // of the job at hand
   std::chrono::steady_clock::time_point next_look_;  // at its memory
   std::string output_;                               // the last of what it printed
-  std::string log_;                                  // the file of all that it prints
+  std::string log_path_;
+  std::ofstream log_;  // of all that it prints; open where asked for
   bool ready_ = false, usable_ = true, crashed_ = false;
   bool output_open_ = true;
 };
