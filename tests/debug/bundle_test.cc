@@ -605,6 +605,12 @@ TEST(ReportValues, ARoundedNumberSaysSoOnce) {
 }
 
 // Of a scalar as of any other result.
+TEST(ReportValues, TheLargestNumbersAreNotRoundedToNothing) {
+  EXPECT_EQ(Magnitude(1.79e308), 1e308);
+  EXPECT_EQ(Magnitude(-1.79e308), -1e308);
+  EXPECT_EQ(Magnitude(0.0951), 0.1);
+}
+
 TEST(ReportValues, TheOneElementOfAScalarIsHiddenToo) {
   EXPECT_EQ(WithoutElements("result {8} differs in 1 of 1 element: 1975 at [], expected 1974"),
             "result {8} differs in 1 of 1 element");

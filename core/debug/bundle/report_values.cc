@@ -176,8 +176,9 @@ double Magnitude(double error) {
   std::array<char, 32> digits;
   const auto written = fmt::format_to_n(digits.data(), digits.size(), "{:.0e}", error);
   double rounded = 0;
-  std::from_chars(digits.data(), digits.data() + written.size, rounded);
-  return rounded;
+  const auto read = std::from_chars(digits.data(), digits.data() + written.size, rounded);
+  // 2e308 is no double.
+  return read.ec == std::errc() ? rounded : std::copysign(1e308, error);
 }
 
 std::string WithAllowedFields(const std::string& report_json, ValuePolicy policy) {
