@@ -355,6 +355,7 @@ class JsonKeys(FolderTest):
         errors = os.path.join(TESTS, 'dump', 'errors')
         for name in sorted(name for name in os.listdir(errors) if name.endswith('.txt')):
             self.case('explain', 'explain', os.path.join(errors, name))
+        self.case('explain: nothing known', 'explain', self.path('unknown.txt', 'a line of a program of nobody\n'))
         self.case('explain: a log of compilations', 'explain', os.path.join(TESTS, 'debug', 'recompile', 'jax', 'stderr.log'), status=0)
 
     def test_record(self):
