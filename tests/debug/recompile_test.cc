@@ -108,31 +108,10 @@ TEST(Recompilations, AGraphThatGrows) {
   const Recompilations found = RecompilationsIn(**model);
   ASSERT_EQ(found.list.size(), 4U);
   EXPECT_EQ(ToSentence(found.list[1].cause),
-            "the graph is longer: it has what an earlier one had, and sine.17");
+            "the graph is longer: it has the operations of an earlier one, and sine.17");
   EXPECT_TRUE(FixOf(found.list[1]).starts_with("torch_xla.sync() at the end of each step"));
   ASSERT_EQ(found.programs.size(), 1U);
   EXPECT_EQ(found.programs[0].compilations, 7);  // of ten modules, three are of graphs alone
-}
-
-// An operation before another that is there already is a branch of the program; it is no longer
-// graph.
-TEST(Recompilations, AnOperationInBetweenIsNoLongerGraph) {
-  const auto cause = [](std::string_view before, std::string_view later) {
-    const auto facts = [](std::string_view body) {
-      return FactsOf(hlo::Parsed(fmt::format(
-          "HloModule SyncTensorsGraph.9\nENTRY e {{\n  a = f32[4] parameter(0)\n  b = f32[4] "
-          "parameter(1)\n{}}}\n",
-          body)));
-    };
-    return CauseOf(facts(before), facts(later)).reason;
-  };
-  constexpr std::string_view kSum = "  r = f32[4] add(a, b)\n  ROOT t = (f32[4]) tuple(r)\n";
-  EXPECT_EQ(
-      cause(kSum, "  c = f32[4] negate(b)\n  r = f32[4] add(a, c)\n  ROOT t = (f32[4]) tuple(r)\n"),
-      RecompileReason::kTraced);
-  EXPECT_EQ(
-      cause(kSum, "  r = f32[4] add(a, b)\n  c = f32[4] sine(r)\n  ROOT t = (f32[4]) tuple(c)\n"),
-      RecompileReason::kLonger);
 }
 
 // Logs of two processes: their first compilations are two.

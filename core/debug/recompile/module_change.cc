@@ -162,11 +162,9 @@ std::optional<RecompileCause> BodyCause(const Module& x, const Module& y) {
   const analysis::ModuleComparison found = analysis::CompareModules(x, y);
   if (found.equal) return std::nullopt;
   std::vector<const InstructionChange*> changes;
-  bool uses_others = false;  // an operation reads something else; the root only lists results
   for (const InstructionChange& change : found.changed) {
     // Follows from the parameters' own shardings, and from where the call stands.
     const std::string& what = change.what;
-    uses_others |= what.contains("operand") && change.b != y.entry().root;
     if (what.starts_with("attribute sharding") || what.starts_with("attribute frontend") ||
         what.starts_with("operand"))
       continue;
@@ -224,7 +222,7 @@ std::optional<RecompileCause> BodyCause(const Module& x, const Module& y) {
     };
     cause.from = names(found.removed);
     cause.to = names(found.added);
-    if (found.removed.empty() && changes.empty() && !uses_others && IsTorchGraph(y))
+    if (found.removed.empty() && changes.empty() && IsTorchGraph(y))
       return RecompileCause{RecompileReason::kLonger, "", "an earlier one", cause.to, ""};
     if (!found.removed.empty()) cause.detail = fmt::format("gone: {}", cause.from);
     if (!found.added.empty())
