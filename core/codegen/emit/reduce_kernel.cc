@@ -27,6 +27,7 @@ constexpr int64_t kSlots = 64;    // vectors of results that one unit makes
 constexpr int64_t kFewLanes = 8;  // fewer are worth looking for others
 constexpr int64_t kRows = 8;      // that a block of columns takes at a time
 constexpr int64_t kLongColumns = 2048;
+constexpr int64_t kNearBytes = 1 << 16;
 constexpr size_t kMaxSimple = 8;  // instructions of a kernel whose code may be repeated for them
 
 struct Group : LoopGroup {
@@ -387,11 +388,14 @@ class ReduceKernel {
     });
   }
 
-  // Several long rows at a time: memory is asked for more of what comes next. Short ones are read
-  // ahead by the processor, as long as they are read as they lie.
+  // Several rows at a time where they are long, so that memory is asked for more of what comes
+  // next, and where all are near, so that sums are read and written less often. Other short ones
+  // are read ahead by the processor, as long as they are read as they lie.
   bool HasSimpleRows(size_t g) const {
+    const bool is_near = reduced_ * kept_ * bytes_ <= kNearBytes;
     return !kernel_.is_for_gpu() && groups_[g].size >= 4 * kRows &&
-           groups_.back().size >= kLongColumns && kernel_.instructions.size() <= kMaxSimple;
+           (is_near || groups_.back().size >= kLongColumns) &&
+           kernel_.instructions.size() <= kMaxSimple;
   }
 
   // Combines `sum` with the elements of those rows, one after the other.
