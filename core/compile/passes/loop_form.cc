@@ -127,6 +127,17 @@ std::optional<size_t> LoopForm::ElementOf(InstructionId id, const Elements& elem
   return found == elements.end() ? std::nullopt : std::optional(found->second);
 }
 
+InstructionId LoopForm::Copied(InstructionId id, ComputationId to,
+                               std::span<const InstructionId> operands) {
+  const std::vector<hlo::Attribute> attributes(rewriter_.attributes(id).begin(),
+                                               rewriter_.attributes(id).end());
+  const std::string name = edit_.UniqueName(rewriter_.name(id));
+  const hlo::Shape shape = edit_.shape(id);
+  const InstructionId copy = rewriter_.Add(to, name, edit_.opcode(id), shape, operands, attributes);
+  edit_.NoteOrigin(copy, id, hlo::OriginKind::kCopied);
+  return copy;
+}
+
 ComputationId LoopForm::Called(AttributeKey key) {
   const hlo::Attribute* attribute = edit_.Find(id_, key);
   return attribute == nullptr ? ComputationId() : ComputationId(attribute->value);

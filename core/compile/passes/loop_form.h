@@ -31,6 +31,10 @@ class LoopForm {
   // The element of the state that an instruction is.
   static std::optional<size_t> ElementOf(hlo::InstructionId id, const Elements& elements);
 
+  // The instruction once more, in another computation or of other operands, and noted as a copy.
+  hlo::InstructionId Copied(hlo::InstructionId id, hlo::ComputationId to,
+                            std::span<const hlo::InstructionId> operands);
+
   Edit& edit_;
   hlo::Rewriter& rewriter_;
   hlo::InstructionId id_, initial_, root_;  // the loop, its operand, the root of its body

@@ -1,5 +1,5 @@
 // Loops of few iterations over large arrays, element by element, one iteration after another:
-// fusion makes a kernel of them, which reads and writes each array once.
+// fusion makes kernels of several iterations, which go through memory once.
 #include <algorithm>
 #include <unordered_map>
 
@@ -9,7 +9,6 @@
 
 namespace hloscope::compile {
 
-using hlo::Attribute;
 using hlo::AttributeKey;
 using hlo::ComputationId;
 using hlo::InstructionId;
@@ -33,7 +32,7 @@ constexpr hlo::OpcodeSet kInStep = {Opcode::kParameter, Opcode::kTuple, Opcode::
                                     Opcode::kConstant,  Opcode::kIota,  Opcode::kBroadcast,
                                     Opcode::kReshape,   Opcode::kCopy,  Opcode::kConvert};
 
-// True for what makes a iteration cost the same in one kernel with the iterations before.
+// True for what makes an iteration cost the same in one kernel with the iterations before.
 bool IsInStep(const Module& module, const hlo::Instruction& i) {
   if (i.opcode == Opcode::kSlice) {
     const int64_t bytes = BytesOf(module.shape(module.operands(i)[0]));
@@ -72,26 +71,14 @@ class Unrolled : public LoopForm {
         copies[id] = values_[*k];
         edit_.NoteOrigin(values_[*k], id, OriginKind::kReplaced);
       } else {
-        copies[id] = Copy(id, copies);
+        std::vector<InstructionId> operands = rewriter_.operands(id);
+        for (InstructionId& operand : operands) operand = copies.at(operand);
+        copies[id] = Copied(id, rewriter_.computation(id_), operands);
       }
     }
     std::vector<InstructionId> next;
     for (const InstructionId value : rewriter_.operands(root_)) next.push_back(copies.at(value));
     values_ = std::move(next);
-  }
-
-  InstructionId Copy(InstructionId id,
-                     const std::unordered_map<InstructionId, InstructionId>& copies) {
-    std::vector<InstructionId> operands = rewriter_.operands(id);
-    for (InstructionId& operand : operands) operand = copies.at(operand);
-    const std::vector<Attribute> attributes(rewriter_.attributes(id).begin(),
-                                            rewriter_.attributes(id).end());
-    const std::string name = edit_.UniqueName(rewriter_.name(id));
-    const Shape shape = edit_.shape(id);
-    const InstructionId copy = rewriter_.Add(rewriter_.computation(id_), name, edit_.opcode(id),
-                                             shape, operands, attributes);
-    edit_.NoteOrigin(copy, id, OriginKind::kCopied);
-    return copy;
   }
 
   std::vector<InstructionId> order_;   // the body's

@@ -217,13 +217,7 @@ class Loop : public LoopForm {
   }
 
   InstructionId Copy(InstructionId id, ComputationId to, std::span<const InstructionId> operands) {
-    const std::vector<Attribute> attributes(rewriter_.attributes(id).begin(),
-                                            rewriter_.attributes(id).end());
-    const std::string name(rewriter_.name(id));
-    const Shape shape = edit_.shape(id);
-    const InstructionId copy =
-        rewriter_.Add(to, edit_.UniqueName(name), edit_.opcode(id), shape, operands, attributes);
-    edit_.NoteOrigin(copy, id, OriginKind::kCopied);
+    const InstructionId copy = Copied(id, to, operands);
     edit_.NoteSameValue(id, copy);
     return copy;
   }
