@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,6 +13,8 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <span>
+#include <utility>
 
 #include "core/codegen/generate.h"
 #include "core/eval/machine/evaluator.h"
@@ -97,14 +101,51 @@ void ExpectEqual(const Literal& got, const Literal& want, const Bound& bound,
   }
 }
 
+// Where pages that end the program when they are touched lie beside the arrays of a kernel.
+enum class Guard { kBefore, kBehind };
+
+// Bytes with such a page right before or right behind them.
+class GuardedBytes {
+ public:
+  GuardedBytes(size_t size, Guard guard) : size_(size) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t inside = (size + page - 1) / page * page;
+    mapped_ = inside + page;
+    pages_ = static_cast<std::byte*>(
+        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    const bool is_before = guard == Guard::kBefore;
+    mprotect(is_before ? pages_ : pages_ + inside, page, PROT_NONE);
+    data_ = is_before ? pages_ + page : pages_ + inside - size;
+  }
+  GuardedBytes(GuardedBytes&& other) noexcept { *this = std::move(other); }
+  GuardedBytes& operator=(GuardedBytes&& other) noexcept {
+    std::swap(pages_, other.pages_);
+    std::swap(mapped_, other.mapped_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~GuardedBytes() {
+    if (pages_ != nullptr) munmap(pages_, mapped_);
+  }
+
+  std::byte* data() const { return data_; }
+  std::span<std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  std::byte *pages_ = nullptr, *data_ = nullptr;
+  size_t mapped_ = 0, size_ = 0;
+};
+
 // What a kernel needs to be called.
 struct Memory {
-  std::vector<std::vector<std::byte>> operands, results;
+  std::vector<GuardedBytes> operands, results;
   std::vector<std::byte> scratch;
 };
 
+// Each operand and result lies at the guarded end of its pages.
 Memory Called(const hlo::Module& module, hlo::InstructionId root, const compile::KernelCode& code,
-              const std::vector<Literal>& arguments, uint64_t seed) {
+              const std::vector<Literal>& arguments, uint64_t seed, Guard guard) {
   Memory memory;
   for (const hlo::InstructionId operand : module.operands(root)) {
     const hlo::Instruction& i = module[operand];
@@ -112,12 +153,13 @@ Memory Called(const hlo::Module& module, hlo::InstructionId root, const compile:
         i.opcode == hlo::Opcode::kConstant
             ? *module.Get<Literal>(i, AttributeKey::kConstantValue)
             : arguments[static_cast<size_t>(module.GetInt(i, AttributeKey::kParameterNumber))];
-    memory.operands.emplace_back(literal.bytes().begin(), literal.bytes().end());
+    memory.operands.emplace_back(literal.bytes().size(), guard);
+    std::ranges::copy(literal.bytes(), memory.operands.back().data());
   }
   const auto leaves = module.shape(root).Leaves();
   for (const auto& leaf : leaves) {
-    memory.results.emplace_back(static_cast<size_t>(leaf.second->ByteSize().value()),
-                                std::byte{0x5a});
+    memory.results.emplace_back(static_cast<size_t>(leaf.second->ByteSize().value()), guard);
+    std::ranges::fill(memory.results.back().bytes(), std::byte{0x5a});
   }
   memory.scratch.assign(static_cast<size_t>(code.scratch_bytes) + 64, std::byte{0xa5});
   std::vector<const std::byte*> in;
@@ -125,7 +167,10 @@ Memory Called(const hlo::Module& module, hlo::InstructionId root, const compile:
   for (auto& each : memory.operands) in.push_back(each.data());
   for (size_t i = 0; i < memory.results.size(); ++i) {
     const int in_place = code.in_place.empty() ? -1 : code.in_place[i];
-    if (in_place >= 0) memory.results[i] = memory.operands[static_cast<size_t>(in_place)];
+    if (in_place >= 0) {
+      std::ranges::copy(memory.operands[static_cast<size_t>(in_place)].bytes(),
+                        memory.results[i].data());
+    }
     out.push_back(memory.results[i].data());
     if (in_place >= 0) in[static_cast<size_t>(in_place)] = out.back();
   }
@@ -243,10 +288,12 @@ void ExpectWithEffort(const std::shared_ptr<const hlo::Module>& module, compile:
   ASSERT_TRUE(library.has_value()) << library.error().ToString() << text;
   const compile::KernelCode* code = (*library)->Find(root);
   ASSERT_NE(code, nullptr) << "no code\n" << text;
-  Memory memory = Called(*module, root, *code, arguments, 7);
+  const Guard guard = effort == compile::Effort::kLeast ? Guard::kBefore : Guard::kBehind;
+  const Memory memory = Called(*module, root, *code, arguments, 7, guard);
   const auto leaves = module->shape(root).Leaves();
   for (size_t i = 0; i < leaves.size(); ++i) {
-    const Literal got = Literal::Dense(*leaves[i].second, std::move(memory.results[i]));
+    const auto bytes = memory.results[i].bytes();
+    const Literal got = Literal::Dense(*leaves[i].second, {bytes.begin(), bytes.end()});
     const runtime::Value& value = module->shape(root).IsTuple() ? want.elements()[i] : want;
     ExpectEqual(got, value.literal(), bound, text);
   }

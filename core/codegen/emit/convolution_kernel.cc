@@ -208,6 +208,7 @@ class ConvolutionKernel {
         if (place.is_uniform()) {
           place.base = b.CreateSelect(is_inside, place.base, Int(0));
           place.multiple = 1;
+          place.rest = 0;
         }
         if (w.base_dilation > 1) {
           const auto [quotient, hole] = math_->Divide(place, w.base_dilation);

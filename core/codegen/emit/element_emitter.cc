@@ -6,6 +6,11 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
 
 #include "core/codegen/emit/elementwise.h"
 #include "core/hlo/opcode_table.h"
@@ -176,6 +181,102 @@ void ElementEmitter::Prefetch(InstructionId id, Value* address) {
                       b_.getInt32(kAllCaches), b_.getInt32(kData)});
 }
 
+namespace {
+
+// Lanes that read at constant distances from one address, each within a few vectors of the others:
+// those vectors are read and shuffled, which costs a fraction of a gather. Nothing outside of the
+// range from the first to the last element is read, and with a mask nothing but what it lets in.
+class ShuffledLoad {
+ public:
+  ShuffledLoad(Builder& b, llvm::Type* element, Value* address, llvm::Align align)
+      : b_(b), element_(element), address_(address), align_(align) {}
+
+  // The distances of the lanes, in elements.
+  static bool Pays(std::span<const int64_t> distances) {
+    const auto [low, high] = std::ranges::minmax(distances);
+    return high - low < kMostVectors * std::ssize(distances);
+  }
+
+  // Lanes that a constant mask leaves out are any of the elements.
+  template <typename Loaded>
+  Value* Emit(std::span<const int64_t> distances, Value* mask, const Loaded& loaded) {
+    const auto* known = mask == nullptr ? nullptr : llvm::dyn_cast<llvm::Constant>(mask);
+    const auto is_wanted = [&](size_t lane) {
+      return known == nullptr ||
+             !known->getAggregateElement(static_cast<unsigned>(lane))->isNullValue();
+    };
+    int64_t low = std::numeric_limits<int64_t>::max(), high = std::numeric_limits<int64_t>::min();
+    for (size_t lane = 0; lane < distances.size(); ++lane) {
+      if (!is_wanted(lane)) continue;
+      low = std::min(low, distances[lane]);
+      high = std::max(high, distances[lane]);
+    }
+    const int64_t width = std::ssize(distances);
+    const auto span = static_cast<uint64_t>(high - low + 1);
+    const int64_t part = std::min(width, static_cast<int64_t>(std::bit_floor(span)));
+    Value* out = nullptr;
+    for (int64_t first = low; first <= high; first += part) {
+      const int64_t from = std::min(first, high - part + 1);
+      std::vector<int> order(distances.size(), -1);
+      for (size_t lane = 0; lane < distances.size(); ++lane) {
+        const int64_t at = std::clamp(distances[lane], low, high);
+        if (at >= first && at < first + part) order[lane] = static_cast<int>(at - from);
+      }
+      llvm::Instruction* elements = Part(from, part, order, known == nullptr ? mask : nullptr);
+      Value* vector = b_.CreateShuffleVector(loaded(elements), order);
+      if (out != nullptr) {
+        for (size_t lane = 0; lane < order.size(); ++lane) {
+          order[lane] = static_cast<int>(lane) + (order[lane] < 0 ? 0 : static_cast<int>(width));
+        }
+        vector = b_.CreateShuffleVector(out, vector, order);
+      }
+      out = vector;
+    }
+    return out;
+  }
+
+ private:
+  static constexpr int64_t kMostVectors = 4;
+
+  llvm::Instruction* Part(int64_t from, int64_t part, const std::vector<int>& order, Value* mask) {
+    llvm::Type* vector = llvm::FixedVectorType::get(element_, static_cast<unsigned>(part));
+    Value* address = b_.CreateGEP(element_, address_, b_.getInt64(static_cast<uint64_t>(from)));
+    if (mask == nullptr) return b_.CreateAlignedLoad(vector, address, align_);
+    return b_.CreateMaskedLoad(vector, address, align_, MaskOf(part, order, mask),
+                               llvm::Constant::getNullValue(vector));
+  }
+
+  // Which elements any lane wants that the mask lets in.
+  Value* MaskOf(int64_t part, const std::vector<int>& order, Value* mask) {
+    std::vector<std::vector<int>> lanes_of(static_cast<size_t>(part));
+    size_t most = 0;
+    for (size_t lane = 0; lane < order.size(); ++lane) {
+      if (order[lane] < 0) continue;
+      auto& lanes = lanes_of[static_cast<size_t>(order[lane])];
+      lanes.push_back(static_cast<int>(lane));
+      most = std::max(most, lanes.size());
+    }
+    Value* none = llvm::Constant::getNullValue(mask->getType());
+    Value* out = nullptr;
+    for (size_t nth = 0; nth < most; ++nth) {
+      std::vector<int> from;
+      for (const auto& lanes : lanes_of) {
+        from.push_back(nth < lanes.size() ? lanes[nth] : static_cast<int>(order.size()));
+      }
+      Value* wanted = b_.CreateShuffleVector(mask, none, from);
+      out = out == nullptr ? wanted : b_.CreateOr(out, wanted);
+    }
+    return out;
+  }
+
+  Builder& b_;
+  llvm::Type* element_;
+  Value* address_;
+  llvm::Align align_;
+};
+
+}  // namespace
+
 Value* ElementEmitter::Load(const Array& array, const Request& request) {
   const ElementType type = module_.shape(request.id).element_type();
   llvm::Type* element = MemoryType(b_, type);
@@ -215,6 +316,14 @@ Value* ElementEmitter::Load(const Array& array, const Request& request) {
                                   llvm::Constant::getNullValue(vector));
     Value* value = fixed(load);
     return offset.step < 0 ? b_.CreateVectorReverse(value) : value;
+  }
+  if (offset.lanes == nullptr) {
+    std::vector<int64_t> distances;
+    for (int lane = 0; lane < math_.width(); ++lane) distances.push_back(offset.AddedIn(lane));
+    if (ShuffledLoad::Pays(distances)) {
+      Value* address = b_.CreateGEP(element, array.address, offset.base);
+      return ShuffledLoad(b_, element, address, align).Emit(distances, mask, fixed);
+    }
   }
   Value* addresses = b_.CreateGEP(element, array.address, math_.Vector(offset));
   return fixed(

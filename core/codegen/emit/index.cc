@@ -16,23 +16,58 @@ int64_t ProductOf(std::span<const int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
+namespace {
+
+// The remainder of a division that is rounded down. By 0 it is the number.
+int64_t Modulo(int64_t value, int64_t divisor) {
+  return divisor == 0 ? value : (value % divisor + divisor) % divisor;
+}
+
+int64_t RoundedDown(int64_t value, int64_t divisor) {
+  return (value - Modulo(value, divisor)) / divisor;
+}
+
+}  // namespace
+
 bool Index::is_uniform() const {
   return mask == nullptr &&
          std::ranges::all_of(groups, [](const IndexGroup& g) { return g.number.is_uniform(); });
 }
 
-LaneNumber IndexMath::Constant(int64_t value) const {
-  return {b_.getInt64(static_cast<uint64_t>(value)), 0, nullptr,
-          value == 0 ? int64_t{1} << 40 : std::abs(value)};
+int64_t LaneNumber::AddedIn(int lane) const {
+  if (pattern == nullptr) return step * lane;
+  const auto* number = pattern->getAggregateElement(static_cast<unsigned>(lane));
+  return llvm::cast<llvm::ConstantInt>(number)->getSExtValue();
 }
 
-Value* IndexMath::Lanes(int64_t step) {
-  std::vector<llvm::Constant*> lanes;
-  for (int i = 0; i < width_; ++i) {
-    lanes.push_back(
-        llvm::ConstantInt::getSigned(b_.getIntNTy(static_cast<unsigned>(lane_bits_)), step * i));
+LaneNumber IndexMath::Constant(int64_t value) const {
+  return {b_.getInt64(static_cast<uint64_t>(value)), 0, nullptr, 0, value};
+}
+
+LaneNumber IndexMath::WithPattern(LaneNumber base,
+                                  const std::function<int64_t(int lane)>& of_lane) const {
+  std::vector<llvm::Constant*> numbers;
+  const int64_t first = of_lane(0);
+  base.step = width_ > 1 ? of_lane(1) - first : 0;
+  bool is_even = first == 0;
+  for (int lane = 0; lane < width_; ++lane) {
+    is_even &= of_lane(lane) == lane * base.step;
+    numbers.push_back(b_.getInt64(static_cast<uint64_t>(of_lane(lane))));
   }
-  return llvm::ConstantVector::get(lanes);
+  base.pattern = nullptr;
+  if (is_even) return base;
+  base.step = 0;
+  base.pattern = llvm::ConstantVector::get(numbers);
+  return base;
+}
+
+Value* IndexMath::Added(const LaneNumber& a) {
+  std::vector<llvm::Constant*> numbers;
+  for (int lane = 0; lane < width_; ++lane) {
+    numbers.push_back(llvm::ConstantInt::getSigned(b_.getIntNTy(static_cast<unsigned>(lane_bits_)),
+                                                   a.AddedIn(lane)));
+  }
+  return llvm::ConstantVector::get(numbers);
 }
 
 LaneNumber IndexMath::TakeLast(llvm::Value*& rest, int64_t size) {
@@ -47,14 +82,18 @@ Value* IndexMath::Vector(const LaneNumber& a) {
   Value* base = b_.CreateTrunc(a.base, b_.getIntNTy(static_cast<unsigned>(lane_bits_)));
   if (width_ == 1) return base;
   Value* splat = b_.CreateVectorSplat(static_cast<unsigned>(width_), base);
-  return a.step == 0 ? splat : b_.CreateAdd(splat, Lanes(a.step));
+  return a.is_uniform() ? splat : b_.CreateAdd(splat, Added(a));
 }
 
 LaneNumber IndexMath::Add(const LaneNumber& a, const LaneNumber& b) {
   if (a.lanes != nullptr || b.lanes != nullptr) {
     return FromVector(b_.CreateAdd(Vector(a), Vector(b)));
   }
-  return {b_.CreateAdd(a.base, b.base), a.step + b.step, nullptr, std::gcd(a.multiple, b.multiple)};
+  const int64_t multiple = std::gcd(a.multiple, b.multiple);
+  LaneNumber sum{b_.CreateAdd(a.base, b.base), a.step + b.step, nullptr, multiple,
+                 Modulo(a.rest + b.rest, multiple)};
+  if (a.pattern == nullptr && b.pattern == nullptr) return sum;
+  return WithPattern(sum, [&](int lane) { return a.AddedIn(lane) + b.AddedIn(lane); });
 }
 
 LaneNumber IndexMath::Multiply(const LaneNumber& a, int64_t factor) {
@@ -64,10 +103,17 @@ LaneNumber IndexMath::Multiply(const LaneNumber& a, int64_t factor) {
     Value* by = llvm::ConstantInt::getSigned(a.lanes->getType(), factor);
     return FromVector(b_.CreateMul(a.lanes, by));
   }
-  const int64_t multiple =
-      std::min(a.multiple, int64_t{1} << 20) * std::min(std::abs(factor), int64_t{1} << 20);
-  return {b_.CreateMul(a.base, b_.getInt64(static_cast<uint64_t>(factor))), a.step * factor,
-          nullptr, multiple};
+  // A multiple of so large a number is as good as one of the number before it was multiplied.
+  int64_t multiple = a.multiple, rest = 0;
+  if (__builtin_mul_overflow(a.multiple, std::abs(factor), &multiple) ||
+      __builtin_mul_overflow(a.rest, factor, &rest)) {
+    multiple = 1;
+    rest = 0;
+  }
+  const LaneNumber product{b_.CreateMul(a.base, b_.getInt64(static_cast<uint64_t>(factor))),
+                           a.step * factor, nullptr, multiple, Modulo(rest, multiple)};
+  if (a.pattern == nullptr) return product;
+  return WithPattern(product, [&](int lane) { return a.AddedIn(lane) * factor; });
 }
 
 LaneNumber IndexMath::AtMost(const LaneNumber& a, int64_t most) {
@@ -86,13 +132,34 @@ Value* IndexMath::IsBelow(const LaneNumber& a, int64_t end) {
 
 std::pair<LaneNumber, LaneNumber> IndexMath::Divide(const LaneNumber& a, int64_t divisor) {
   if (divisor == 1) return {a, Constant(0)};
-  const int64_t common = std::gcd(a.multiple, divisor);
-  // Lanes stay within one multiple of the divisor.
-  const bool stays = a.step >= 0 && a.step * (width_ - 1) < common;
-  if (a.lanes == nullptr && stays) {
+  if (a.lanes == nullptr) {
+    const int64_t common = std::gcd(a.multiple, divisor), rest = Modulo(a.rest, common);
     Value* by = b_.getInt64(static_cast<uint64_t>(divisor));
-    return {{b_.CreateUDiv(a.base, by), 0, nullptr, std::max<int64_t>(1, a.multiple / divisor)},
-            {b_.CreateURem(a.base, by), a.step, nullptr, common}};
+    bool stays = true;  // all lanes lie in one multiple of `common`
+    for (int lane = 0; lane < width_; ++lane) {
+      const int64_t number = rest + a.AddedIn(lane);
+      stays &= number >= 0 && number < common;
+    }
+    if (stays) {
+      LaneNumber quotient{b_.CreateUDiv(a.base, by)}, remainder = a;
+      if (common == divisor) {
+        quotient.multiple = a.multiple / divisor;
+        quotient.rest = RoundedDown(a.rest, divisor);
+      }
+      remainder.base = b_.CreateURem(a.base, by);
+      remainder.multiple = common;
+      remainder.rest = rest;
+      return {quotient, remainder};
+    }
+    if (common == divisor) {
+      Value* first = b_.CreateSub(a.base, b_.getInt64(static_cast<uint64_t>(rest)));
+      LaneNumber quotient{b_.CreateExactSDiv(first, by)};
+      quotient.multiple = a.multiple / divisor;
+      quotient.rest = RoundedDown(a.rest, divisor);
+      const auto number = [&](int lane) { return rest + a.AddedIn(lane); };
+      return {WithPattern(quotient, [&](int lane) { return RoundedDown(number(lane), divisor); }),
+              WithPattern(Constant(0), [&](int lane) { return Modulo(number(lane), divisor); })};
+    }
   }
   Value* lanes = Vector(a);
   Value* by = llvm::ConstantInt::getSigned(lanes->getType(), divisor);

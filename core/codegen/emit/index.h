@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <tuple>
@@ -13,14 +14,18 @@
 
 namespace hloscope::codegen {
 
-// A number per lane: base + lane·step, or any.
+// A number per lane: base + lane·step, base + a constant of each lane, or any.
 struct LaneNumber {
   llvm::Value* base = nullptr;  // i64
   int64_t step = 0;
-  llvm::Value* lanes = nullptr;  // where not null, a vector that stands for base and step
-  int64_t multiple = 1;          // of which base is known to be one
+  llvm::Value* lanes = nullptr;  // where not null, a vector that stands for the whole number
+  // base is known to be `rest` more than a multiple of `multiple`; where that is 0, to be `rest`.
+  int64_t multiple = 1, rest = 0;
+  llvm::Constant* pattern = nullptr;  // where not null, i64 of each lane that stand for lane·step
 
-  bool is_uniform() const { return lanes == nullptr && step == 0; }
+  bool is_uniform() const { return lanes == nullptr && pattern == nullptr && step == 0; }
+  // What is added to base in a lane; `lanes` is null.
+  int64_t AddedIn(int lane) const;
   auto operator<=>(const LaneNumber&) const = default;
 };
 
@@ -84,7 +89,9 @@ class IndexMath {
   Index Reshape(Index index, std::span<const int64_t> sizes, std::span<const int64_t> to);
 
  private:
-  llvm::Value* Lanes(int64_t step);  // (0, step, 2·step, …)
+  // base + what `of_lane` adds in each lane.
+  LaneNumber WithPattern(LaneNumber base, const std::function<int64_t(int lane)>& of_lane) const;
+  llvm::Value* Added(const LaneNumber& a);  // as a vector of `lane_bits` integers
 
   llvm::IRBuilder<>& b_;
   int width_, lane_bits_;

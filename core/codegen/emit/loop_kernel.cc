@@ -1,5 +1,6 @@
 // Kernels whose results are arrays of the same dimensions: one loop over their elements.
 #include <algorithm>
+#include <numeric>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
@@ -199,7 +200,7 @@ class LoopKernel {
     emitter.Forget();
     Index index;
     for (size_t g = 0; g < groups_.size(); ++g) {
-      const LaneNumber lanes{at, width_ == 1 ? 0 : 1, nullptr, IsEven() ? width_ : 1};
+      const LaneNumber lanes{at, width_ == 1 ? 0 : 1, nullptr, std::gcd(row_, width_)};
       index.groups.push_back({groups_[g].count, g + 1 < groups_.size() ? outer[g] : lanes});
     }
     const LaneNumber offset = math.Offset(index, sizes_);

@@ -2,6 +2,7 @@
 // for each stage of compile::RowForm. What is dear and needed in a later stage is kept in memory
 // for one row; everything else is computed anew.
 #include <algorithm>
+#include <numeric>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
@@ -256,7 +257,7 @@ class RowKernel {
     Builder& b = function_.builder();
     const bool is_even = form_.row_size % width_ == 0;
     Value* at = is_even ? i : function_.Smaller(i, Int(form_.row_size - width_));
-    const LaneNumber lanes{at, width_ == 1 ? 0 : 1, nullptr, is_even ? width_ : 1};
+    const LaneNumber lanes{at, width_ == 1 ? 0 : 1, nullptr, std::gcd(form_.row_size, width_)};
     Index index;
     if (form_.leading > 0) index.groups.push_back({form_.leading, math_->FromScalar(row_)});
     index.groups.push_back({rank_ - form_.leading, lanes});

@@ -3,6 +3,8 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "core/codegen/emit/element_emitter.h"
 #include "core/codegen/emit/elementwise.h"
@@ -88,36 +90,46 @@ Value* ElementEmitter::Where(const Condition& condition, Request request, Value*
     Value*& mask = request.index.mask;
     mask = mask == nullptr ? condition.lanes : b_.CreateAnd(mask, condition.lanes);
   }
+  const auto width = static_cast<unsigned>(math_.width());
+  const auto in_lanes = [&](Value* value) {
+    return value->getType()->isVectorTy() || width == 1 ? value
+                                                        : b_.CreateVectorSplat(width, value);
+  };
+  const auto inside = [&] {
+    Value* value = Emit(request.id, std::move(request.index));
+    if (condition.lanes == nullptr) return value;
+    return b_.CreateSelect(condition.lanes, in_lanes(value), in_lanes(otherwise));
+  };
   Value* anywhere = condition.all;
   if (condition.lanes != nullptr) {
-    Value* some = b_.CreateOrReduce(request.index.mask);
-    anywhere = anywhere == nullptr ? some : b_.CreateAnd(anywhere, some);
+    Value* mask = request.index.mask;
+    if (!llvm::isa<llvm::Constant>(mask)) {
+      Value* some = b_.CreateOrReduce(mask);
+      anywhere = anywhere == nullptr ? some : b_.CreateAnd(anywhere, some);
+    } else if (llvm::cast<llvm::Constant>(mask)->isNullValue()) {
+      return otherwise;
+    }
   }
-  if (anywhere == nullptr) return Emit(request.id, std::move(request.index));
+  if (anywhere == nullptr) return inside();
   if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(anywhere)) {
-    return known->isZero() ? otherwise : Emit(request.id, std::move(request.index));
+    return known->isZero() ? otherwise : inside();
   }
   llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::Function* function = before->getParent();
-  auto* inside = llvm::BasicBlock::Create(b_.getContext(), "inside", function);
+  auto* begin = llvm::BasicBlock::Create(b_.getContext(), "inside", function);
   auto* behind = llvm::BasicBlock::Create(b_.getContext(), "behind", function);
-  b_.CreateCondBr(anywhere, inside, behind);
-  b_.SetInsertPoint(inside);
+  b_.CreateCondBr(anywhere, begin, behind);
+  b_.SetInsertPoint(begin);
   scopes_.emplace_back();
-  Value* value = Emit(request.id, std::move(request.index));
+  Value* value = inside();
   scopes_.pop_back();
-  const auto width = static_cast<unsigned>(math_.width());
-  const bool differs = condition.lanes != nullptr || value->getType()->isVectorTy() ||
-                       otherwise->getType()->isVectorTy();
-  if (differs && width > 1) {
-    if (!value->getType()->isVectorTy()) value = b_.CreateVectorSplat(width, value);
-    if (!otherwise->getType()->isVectorTy()) {
-      llvm::IRBuilderBase::InsertPointGuard guard(b_);
-      b_.SetInsertPoint(before->getTerminator());
-      otherwise = b_.CreateVectorSplat(width, otherwise);
-    }
+  if (value->getType()->isVectorTy() && !otherwise->getType()->isVectorTy()) {
+    llvm::IRBuilderBase::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(before->getTerminator());
+    otherwise = in_lanes(otherwise);
+  } else if (otherwise->getType()->isVectorTy()) {
+    value = in_lanes(value);
   }
-  if (condition.lanes != nullptr) value = b_.CreateSelect(condition.lanes, value, otherwise);
   llvm::BasicBlock* from = b_.GetInsertBlock();
   b_.CreateBr(behind);
   b_.SetInsertPoint(behind);
@@ -139,7 +151,11 @@ Value* ElementEmitter::Pad(const Request& request) {
     if (low == 0 && high == 0 && step == 1) continue;
     LaneNumber& number = math_.Of(index, sizes, d);
     number = math_.AddConstant(number, -low);
-    And(condition, IsBelow(number, (inner[d] - 1) * step + 1));
+    // Between the elements alone; numbers below 0 have a remainder where the step is a power of
+    // two.
+    const bool is_between = step > 1 && low >= 0 && low < step && high < step &&
+                            (low == 0 || std::has_single_bit(static_cast<uint64_t>(step)));
+    if (!is_between) And(condition, IsBelow(number, (inner[d] - 1) * step + 1));
     if (step == 1) continue;
     const auto [quotient, rest] = math_.Divide(number, step);
     And(condition, IsBelow(rest, 1));
