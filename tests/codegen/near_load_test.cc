@@ -1,4 +1,5 @@
-// Loads of lanes that lie near each other in memory: strides, gaps, repetitions, orders turned round.
+// Loads of lanes that lie near each other in memory: strides, gaps, repetitions, orders turned
+// round.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,13 +24,12 @@ TEST(NearLoad, OfEachNthElement) {
       for (int64_t stride = 2; stride <= 6; ++stride) {
         // The last element of the row is read, and nothing behind it.
         const std::string whole = Array(type, length * stride), part = Array(type, length);
-        ExpectAsEvaluated(
-            Fused(whole,
-                  fmt::format("  a = {0} slice(p0), slice={{[0:5], [{1}:{2}:{3}]}}\n"
-                              "  b = {0} reverse(a), dimensions={{1}}\n"
-                              "  ROOT r = ({0}, {0}) tuple(a, b)",
-                              part, stride - 1, length * stride, stride),
-                  fmt::format("({0}, {0})", part)));
+        ExpectAsEvaluated(Fused(whole,
+                                fmt::format("  a = {0} slice(p0), slice={{[0:5], [{1}:{2}:{3}]}}\n"
+                                            "  b = {0} reverse(a), dimensions={{1}}\n"
+                                            "  ROOT r = ({0}, {0}) tuple(a, b)",
+                                            part, stride - 1, length * stride, stride),
+                                fmt::format("({0}, {0})", part)));
       }
     }
   }
@@ -41,8 +41,17 @@ TEST(NearLoad, OfPaddedElements) {
   };
   for (const std::string type : kTypes) {
     for (const int64_t length : kLengths) {
-      for (const Padding p : {Padding{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}, {2, 2, 1},
-                              {0, 2, 2}, {1, 1, 2}, {2, 0, 2}, {3, 0, 3}, {5, 1, 3}, {0, -1, 1},
+      for (const Padding p : {Padding{0, 0, 1},
+                              {0, 1, 1},
+                              {1, 0, 1},
+                              {1, 1, 1},
+                              {2, 2, 1},
+                              {0, 2, 2},
+                              {1, 1, 2},
+                              {2, 0, 2},
+                              {3, 0, 3},
+                              {5, 1, 3},
+                              {0, -1, 1},
                               {-1, 1, 3}}) {
         const int64_t size = (length - 1) * (p.interior + 1) + 1 + p.low + p.high;
         if (size <= 0) continue;
@@ -74,6 +83,14 @@ TEST(NearLoad, OfRowsInsideEachOther) {
       }
     }
   }
+}
+
+// All of a convolution's second row lies in the gaps that a dilation leaves.
+TEST(NearLoad, OfNothing) {
+  ExpectAsEvaluated(
+      "HloModule m\nENTRY e {\n  p0 = s32[1,2,2,2] parameter(0)\n  p1 = s32[2,1,2,1] parameter(1)\n"
+      "  ROOT r = s32[1,2,2,1] convolution(p0, p1), window={size=2x1 stride=2x2 pad=2_0x0_2 "
+      "lhs_dilate=2x1 rhs_reversal=1x0}, dim_labels=b01f_01io->b01f\n}\n");
 }
 
 TEST(NearLoad, OnOtherProcessors) {

@@ -1,6 +1,10 @@
 // Complex numbers by their parts, or lane by lane where that takes an order of operations.
 #include "core/codegen/emit/complex_elementwise.h"
 
+#include <optional>
+#include <span>
+#include <vector>
+
 #include "core/codegen/math/control_flow.h"
 #include "core/codegen/math/functions.h"
 #include "core/codegen/math/inline_complex.h"
@@ -16,8 +20,25 @@ using llvm::Value;
 
 namespace {
 
+bool IsZero(Value* x) {
+  const auto* known = llvm::dyn_cast<llvm::Constant>(x);
+  return known != nullptr && known->isNullValue();
+}
+
+// Parts of a product of numbers one of which is known to be real: each has one product that counts,
+// and one that is a zero with a sign or, of an infinity, NaN.
+std::optional<Parts> ProductByReal(Builder& b, Value* x, Value* y, ElementType type) {
+  const Parts p = PartsOf(b, x, type), q = PartsOf(b, y, type);
+  if (!IsZero(p.imag) && !IsZero(q.imag)) return std::nullopt;
+  return Parts{b.CreateFSub(b.CreateFMul(p.real, q.real), b.CreateFMul(p.imag, q.imag)),
+               b.CreateFAdd(b.CreateFMul(p.real, q.imag), b.CreateFMul(p.imag, q.real))};
+}
+
 // c64: exact products in f64, one rounding of each part.
 Value* Product(Builder& b, Value* x, Value* y) {
+  if (const auto parts = ProductByReal(b, x, y, ElementType::kC64)) {
+    return FromParts(b, *parts, ElementType::kC64);
+  }
   const auto wide = [&](Value* z) {
     return PartsOf(b, Converted(b, z, ElementType::kC64, ElementType::kC128), ElementType::kC128);
   };
@@ -85,13 +106,56 @@ Value* CompensatedProduct(Builder& b, Value* x, Value* y) {
   return FromParts(b, {real, imag}, ElementType::kC128);
 }
 
-// On a CPU `value`, a function of numbers, but where `is_lost` (null: nowhere) or a part of c128 is
-// so large or small that something on the way may leave the range of f64: that is the runtime's, in
-// wider numbers. The others of a vector are zeros there, of which functions are quickly known.
-Value* WithRuntimeFallback(Builder& b, Opcode opcode, std::span<Value* const> in, Value* value,
-                           ElementType type, Value* is_lost) {
-  if (WritesForGpu(b)) return value;
-  Value* is_far = is_lost;
+Value* IsFinite(Builder& b, Value* x) {
+  return b.CreateFCmpOLT(Call(b, llvm::Intrinsic::fabs, {x}), InfinityLike(x));
+}
+Value* AreFinite(Builder& b, const Parts& parts) {
+  return b.CreateAnd(IsFinite(b, parts.real), IsFinite(b, parts.imag));
+}
+
+// A number, and the lanes (null: none) where that is the runtime's to say.
+struct InLanes {
+  Value *value, *is_lost;
+};
+
+// The quotient by a number that is known to be real.
+std::optional<InLanes> QuotientByReal(Builder& b, Value* x, Value* y, ElementType type) {
+  const Parts p = PartsOf(b, x, type), q = PartsOf(b, y, type);
+  if (!IsZero(q.imag)) return std::nullopt;
+  // (a + bi) / c: the products with the part that is 0 give zeros their signs.
+  const Parts quotient{b.CreateFAdd(b.CreateFDiv(p.real, q.real), b.CreateFMul(p.imag, q.imag)),
+                       b.CreateFSub(b.CreateFDiv(p.imag, q.real), b.CreateFMul(p.real, q.imag))};
+  Value* is_known = b.CreateAnd(AreFinite(b, quotient), IsFinite(b, q.real));
+  return InLanes{FromParts(b, quotient, type), b.CreateNot(is_known)};
+}
+
+// Of numbers whose squares stay in the range of f64. Where an operand is not finite or the divisor
+// is 0, C's Annex G says what the quotient is, and the runtime knows.
+InLanes QuotientInRange(Builder& b, Value* x, Value* y, ElementType type) {
+  const auto wide = [&](Value* z) {
+    return PartsOf(b, Converted(b, z, type, ElementType::kC128), ElementType::kC128);
+  };
+  const Parts p = wide(x), q = wide(y);
+  Value* square = b.CreateFMul(q.imag, q.imag);
+  Value* size = Call(b, llvm::Intrinsic::fma, {q.real, q.real, square});
+  const auto difference = [&](Value* x0, Value* y0, Value* x1, Value* y1) {
+    if (type == ElementType::kC128) return DifferenceInRange(b, x0, y0, x1, y1);
+    return b.CreateFSub(b.CreateFMul(x0, y0), b.CreateFMul(x1, y1));  // the products are exact
+  };
+  const Parts above{difference(p.real, q.real, b.CreateFNeg(p.imag), q.imag),
+                    difference(p.imag, q.real, p.real, q.imag)};
+  Value* is_divisor = b.CreateAnd(IsFinite(b, size), b.CreateFCmpOGT(size, NumberLike(size, 0)));
+  Value* is_known = b.CreateAnd(AreFinite(b, above), is_divisor);
+  const Parts quotient{b.CreateFDiv(above.real, size), b.CreateFDiv(above.imag, size)};
+  Value* whole = FromParts(b, quotient, ElementType::kC128);
+  return {Converted(b, whole, ElementType::kC128, type), b.CreateNot(is_known)};
+}
+
+// On a CPU, where a part of c128 is so large or small that something on the way of a function may
+// leave the range of f64; null for c64, which is computed in f64.
+Value* IsFar(Builder& b, std::span<Value* const> in, ElementType type) {
+  if (WritesForGpu(b)) return nullptr;
+  Value* is_far = nullptr;
   const auto note = [&](Value* condition) {
     is_far = is_far == nullptr ? condition : b.CreateOr(is_far, condition);
   };
@@ -104,15 +168,30 @@ Value* WithRuntimeFallback(Builder& b, Opcode opcode, std::span<Value* const> in
                        b.CreateFCmpONE(size, NumberLike(size, 0))));
     }
   }
-  if (is_far == nullptr) return value;
-  return Where(b, is_far, {value}, [&] {
+  return is_far;
+}
+
+// On a CPU a function of numbers, but in the lanes that are lost and those of `is_far` (null: none)
+// the runtime's, which computes in wider numbers. The others of a vector are zeros there, of which
+// functions are quickly known.
+Value* WithRuntimeFallback(Builder& b, Opcode opcode, std::span<Value* const> in, InLanes known,
+                           ElementType type, Value* is_far) {
+  if (known.is_lost != nullptr && !WritesForGpu(b)) {
+    is_far = is_far == nullptr ? known.is_lost : b.CreateOr(is_far, known.is_lost);
+  }
+  if (is_far == nullptr) return known.value;
+  // By parts: LLVM has no registers for lanes of 128 bits.
+  const Parts parts = PartsOf(b, known.value, type);
+  const auto chosen = Where(b, is_far, {parts.real, parts.imag}, [&] {
     std::vector<Value*> operands;
     for (Value* operand : in) {
       Value* zero = llvm::Constant::getNullValue(operand->getType());
       operands.push_back(b.CreateSelect(is_far, operand, zero));
     }
-    return std::vector{CallByLane(b, opcode, operands, type)};
-  })[0];
+    const Parts made = PartsOf(b, CallByLane(b, opcode, operands, type), type);
+    return std::vector{made.real, made.imag};
+  });
+  return FromParts(b, {chosen[0], chosen[1]}, type);
 }
 
 Value* AtLeast(Builder& b, Value* x, Value* y, ElementType type) {
@@ -121,10 +200,10 @@ Value* AtLeast(Builder& b, Value* x, Value* y, ElementType type) {
   return b.CreateOr(b.CreateFCmpOGT(p.real, q.real), ties);
 }
 
-// On a CPU: atan2, which differs on a branch cut, c64's quotient, which is fast enough, and
-// functions of c128 whose parts may cancel, which f64 has not the digits for.
+// On a CPU: atan2, which differs on a branch cut, and functions of c128 whose parts may cancel,
+// which f64 has not the digits for.
 bool IsLeftToRuntime(Opcode opcode, ElementType type) {
-  constexpr hlo::OpcodeSet kOfC64 = {Opcode::kAtan2, Opcode::kDivide};
+  constexpr hlo::OpcodeSet kOfC64 = {Opcode::kAtan2};
   constexpr hlo::OpcodeSet kOfC128 = {Opcode::kAtan2, Opcode::kExpm1, Opcode::kLogistic,
                                       Opcode::kPower};
   return (type == ElementType::kC128 ? kOfC128 : kOfC64).Has(opcode);
@@ -167,17 +246,28 @@ Value* ComplexElementwise(Builder& b, Opcode opcode, std::span<Value* const> in,
   if (opcode == Opcode::kMinimum) {
     return b.CreateSelect(AtLeast(b, in[1], in[0], type), in[0], in[1]);
   }
+  const bool is_double = type == ElementType::kC128;
   if (opcode == Opcode::kMultiply) {
-    const bool is_single = type == ElementType::kC64;
-    return is_single ? Product(b, in[0], in[1])
-                     : WithRuntimeFallback(b, opcode, in, CompensatedProduct(b, in[0], in[1]), type,
-                                           nullptr);
+    if (!is_double) return Product(b, in[0], in[1]);
+    if (const auto parts = ProductByReal(b, in[0], in[1], type)) {
+      const InLanes product{FromParts(b, *parts, type), b.CreateNot(AreFinite(b, *parts))};
+      return WithRuntimeFallback(b, opcode, in, product, type, nullptr);
+    }
+    const InLanes product{CompensatedProduct(b, in[0], in[1]), nullptr};
+    return WithRuntimeFallback(b, opcode, in, product, type, IsFar(b, in, type));
+  }
+  if (opcode == Opcode::kDivide && !WritesForGpu(b)) {
+    if (const auto quotient = QuotientByReal(b, in[0], in[1], type)) {
+      return WithRuntimeFallback(b, opcode, in, *quotient, type, nullptr);
+    }
+    return WithRuntimeFallback(b, opcode, in, QuotientInRange(b, in[0], in[1], type), type,
+                               IsFar(b, in, type));
   }
   if (WritesForGpu(b) || !IsLeftToRuntime(opcode, type)) {
     Value* is_lost = nullptr;
     Value** const judged = WritesForGpu(b) ? nullptr : &is_lost;
     if (Value* value = InlineComplexFunction(b, opcode, in, type, judged)) {
-      return WithRuntimeFallback(b, opcode, in, value, type, is_lost);
+      return WithRuntimeFallback(b, opcode, in, {value, is_lost}, type, IsFar(b, in, type));
     }
   }
   return CallByLane(b, opcode, in, type);

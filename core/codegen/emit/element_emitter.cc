@@ -222,6 +222,7 @@ class ShuffledLoad {
         const int64_t at = std::clamp(distances[lane], low, high);
         if (at >= first && at < first + part) order[lane] = static_cast<int>(at - from);
       }
+      if (std::ranges::all_of(order, [](int element) { return element < 0; })) continue;
       llvm::Instruction* elements = Part(from, part, order, known == nullptr ? mask : nullptr);
       Value* vector = b_.CreateShuffleVector(loaded(elements), order);
       if (out != nullptr) {
@@ -303,6 +304,10 @@ Value* ElementEmitter::Load(const Array& array, const Request& request) {
   }
   llvm::Type* vector = llvm::FixedVectorType::get(element, width);
   Value* mask = request.index.mask;
+  if (const auto* known = llvm::dyn_cast_or_null<llvm::Constant>(mask);
+      known != nullptr && known->isNullValue()) {
+    return FromMemory(b_, llvm::Constant::getNullValue(vector), type);  // no lane reads
+  }
   if (offset.lanes == nullptr && (offset.step == 1 || offset.step == -1)) {
     Value* first = offset.base;
     if (offset.step < 0) first = b_.CreateSub(first, b_.getInt64(width - 1));

@@ -1,7 +1,11 @@
 #include "core/codegen/math/numbers.h"
 
+#include <llvm/Analysis/ConstantFolding.h>
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <cmath>
 
@@ -110,11 +114,41 @@ Value* ToMemory(Builder& b, Value* x, ElementType type) {
   return x->getType() == in_memory ? x : b.CreateIntCast(x, in_memory, hlo::IsSigned(type));
 }
 
+namespace {
+
+// The parts that FromParts has made a number of; null where it did not.
+Parts PartsGiven(Builder& b, Value* x) {
+  using namespace llvm::PatternMatch;
+  if (Value* one = x->getType()->isVectorTy() ? llvm::getSplatValue(x) : nullptr) {
+    Parts parts = PartsGiven(b, one);
+    if (parts.real == nullptr) return parts;
+    const auto width = llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements();
+    return {b.CreateVectorSplat(width, parts.real), b.CreateVectorSplat(width, parts.imag)};
+  }
+  const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(x);
+  if (cast == nullptr) return {};
+  Value *real = nullptr, *imag = nullptr;
+  if (match(cast->getOperand(0), m_InsertElt(m_InsertElt(m_Poison(), m_Value(real), m_ZeroInt()),
+                                             m_Value(imag), m_One()))) {
+    return {real, imag};
+  }
+  auto* both = llvm::dyn_cast<llvm::ShuffleVectorInst>(cast->getOperand(0));
+  if (both == nullptr || !both->isInterleave(2)) return {};
+  return {both->getOperand(0), both->getOperand(1)};
+}
+
+}  // namespace
+
 Parts PartsOf(Builder& b, Value* x, ElementType type) {
+  if (const Parts given = PartsGiven(b, x); given.real != nullptr) return given;
   Type* part = RegisterType(b, hlo::RealPart(type));
   const auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
   const unsigned count = lanes == nullptr ? 1 : lanes->getNumElements();
   Value* both = b.CreateBitCast(x, llvm::FixedVectorType::get(part, 2 * count));
+  if (auto* known = llvm::dyn_cast<Constant>(both)) {
+    const auto& layout = b.GetInsertBlock()->getModule()->getDataLayout();
+    both = llvm::ConstantFoldConstant(known, layout);
+  }
   if (lanes == nullptr) {
     return {b.CreateExtractElement(both, uint64_t{0}), b.CreateExtractElement(both, uint64_t{1})};
   }
