@@ -333,6 +333,29 @@ TEST(Passes, LargeProductsOfNarrowFloatsAreWidened) {
             "convert f16[64,64](dot{1}{0}(convert f32[64,64](x), convert f32[64,64](y)))");
   EXPECT_EQ(of("bf16", 64), "dot{1}{0}(x, y)");  // the library takes it
   EXPECT_EQ(of("f16", 16), "dot{1}{0}(x, y)");
+  EXPECT_EQ(Expression(*AfterPass("dot-decomposition", R"(HloModule m
+ENTRY e {
+  x = f32[64,64] parameter(0)
+  y = f32[64,64] parameter(1)
+  ROOT d = f64[64,64] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})")),
+            "dot{1}{0}(convert f64[64,64](x), convert f64[64,64](y))");
+}
+
+// Kernels run vectors along columns. The library reads either order.
+TEST(Passes, ColumnsOfRightOperandsLieSideBySide) {
+  const auto of = [](const char* type, int rows, const char* y, int summed) {
+    return Expression(*AfterPass(
+        "dot-operand-transposition",
+        fmt::format("HloModule m\nENTRY e {{\n  x = {0}[{1},64] parameter(0)\n  y = {0}[{2}] "
+                    "parameter(1)\n  ROOT d = {0}[{1},32] dot(x, y), lhs_contracting_dims={{1}}, "
+                    "rhs_contracting_dims={{{3}}}\n}}\n",
+                    type, rows, y, summed)));
+  };
+  EXPECT_EQ(of("f64", 64, "32,64", 1), "dot{1}{0}(x, transpose{1,0}(y))");
+  EXPECT_EQ(of("f64", 64, "64,32", 0), "dot{1}{0}(x, y)");
+  EXPECT_EQ(of("f64", 2, "32,64", 1), "dot{1}{1}(x, y)");
+  EXPECT_EQ(of("f32", 64, "32,64", 1), "dot{1}{1}(x, y)");
 }
 
 // A phase of results for each part of the kernel that meets elements of the input, and no holes.

@@ -43,8 +43,6 @@ class Phases {
       }
       count *= w.base_dilation;
       if (w.stride != 1 || w.window_dilation != 1 || count > kMaxPhases) return false;
-      const auto d = static_cast<size_t>(whole_.dims.output_spatial[s]);
-      if (IsInnermost(d)) return false;
       for (int64_t r = 0; r < w.base_dilation; ++r) {
         const Phase phase = PhaseOf(s, r);
         const WindowDimension& own = phase.window;
@@ -70,11 +68,6 @@ class Phases {
  private:
   static int64_t Rounds(int64_t size, int64_t by) { return (size + by - 1) / by; }
   int64_t Out(size_t s) const { return sizes_[static_cast<size_t>(whole_.dims.output_spatial[s])]; }
-  bool IsInnermost(size_t d) const {
-    return std::ranges::all_of(sizes_.begin() + static_cast<ptrdiff_t>(d) + 1, sizes_.end(),
-                               [](int64_t size) { return size == 1; });
-  }
-
   // All phases of a dimension have as many results, some one that is not wanted.
   Phase PhaseOf(size_t s, int64_t r) const {
     const WindowDimension& w = whole_.window.dimensions[s];

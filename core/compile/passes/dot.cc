@@ -217,16 +217,17 @@ class Dot {
   Dimensions batch_[2], sums_[2], free_[2];
 };
 
-// Products of narrow floats that are summed up in f32: each operand is read many times, and what is
+// Products of floats that are summed up in wider ones: each operand is read many times, and what is
 // read is converted once. Of integers where a library then takes them.
 bool IsNarrow(const Module& module, InstructionId id, bool has_library) {
   const auto depth = static_cast<int64_t>(ProductsOf(module, id) /
                                           static_cast<double>(*module.shape(id).ElementCount()));
   if (has_library && IsExactInSingle(module, id, depth)) return true;
+  const ElementType sum = SumTypeOf(module, id);
   const auto is_narrow = [&](InstructionId operand) {
-    return hlo::BitWidth(module.shape(operand).element_type()) < 32;
+    return hlo::BitWidth(module.shape(operand).element_type()) < hlo::BitWidth(sum);
   };
-  return SumTypeOf(module, id) == ElementType::kF32 &&
+  return (sum == ElementType::kF32 || sum == ElementType::kF64) &&
          std::ranges::any_of(module.operands(id), is_narrow);
 }
 
@@ -254,12 +255,30 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
     if (is_few && !(is_library_type && dot.sums())) return dot.Expand();
     const bool is_widened = !is_library_type && !out.gpu_kernels && !IsSmallDot(*module, id) &&
                             IsNarrow(*module, id, out.library_calls);
-    if (is_widened) dot.Widen(ElementType::kF32);
-    if (is_library_type || (is_widened && out.library_calls)) {
+    const bool is_double = SumTypeOf(*module, id) == ElementType::kF64;
+    if (is_widened) dot.Widen(is_double ? ElementType::kF64 : ElementType::kF32);
+    if (is_library_type || (is_widened && !is_double && out.library_calls)) {
       if (!form.has_value()) dot.OrderForLibrary();
     } else {
       dot.OrderForKernel();
     }
+    dot.Rebuild();
+  });
+}
+
+// Simplification has folded transposes into dots by then. A kernel of a CPU would gather its right
+// operand once for every 64 rows.
+Result<PassResult> TransposeDotOperands(const std::shared_ptr<const Module>& module,
+                                        Compilation& out) {
+  if (out.gpu_kernels) return PassResult{};
+  return EditEach(module, Opcode::kDot, [&](Edit& edit, InstructionId id) {
+    const auto operands = module->operands(id);
+    const auto is_whole = [&](InstructionId each) { return IsWholeArray(module->shape(each)); };
+    if (operands.size() != 2 || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) return;
+    if (out.library_calls && IsLibraryCall(*module, id)) return;
+    Dot dot(edit, id);
+    if (!dot.sums() || dot.Rows() < kFewRows || dot.Columns() < kFewColumns) return;
+    dot.OrderForKernel();
     dot.Rebuild();
   });
 }
