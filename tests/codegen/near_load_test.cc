@@ -85,6 +85,28 @@ TEST(NearLoad, OfRowsInsideEachOther) {
   }
 }
 
+TEST(NearLoad, OfShortRows) {
+  for (const std::string type : {"f32", "bf16", "f64", "u8"}) {
+    for (const int64_t columns : {3, 5, 6, 9, 10, 12, 17, 24}) {
+      for (const int64_t rows : {1, 7, 64, 1000}) {
+        const std::string whole = fmt::format("{}[{},{}]", type, rows, columns);
+        const std::string first = fmt::format("{}[{},1]", type, rows);
+        const std::string rest = fmt::format("{}[{},{}]", type, rows, columns - 1);
+        ExpectAsEvaluated(Fused(fmt::format("{0} {1}[{2}] {1}[{3}]", whole, type, rows, columns),
+                                fmt::format("  a = {0} broadcast(p1), dimensions={{0}}\n"
+                                            "  b = {0} broadcast(p2), dimensions={{1}}\n"
+                                            "  s = {1} slice(p0), slice={{[0:{3}], [0:1]}}\n"
+                                            "  t = {2} slice(p0), slice={{[0:{3}], [1:{4}]}}\n"
+                                            "  c = {0} concatenate(t, s), dimensions={{1}}\n"
+                                            "  m = {0} multiply(a, b)\n  ROOT r = {0} add(m, c)",
+                                            whole, first, rest, rows, columns),
+                                whole),
+                          1, {.relative = 1e-6});
+      }
+    }
+  }
+}
+
 // All of a convolution's second row lies in the gaps that a dilation leaves.
 TEST(NearLoad, OfNothing) {
   ExpectAsEvaluated(

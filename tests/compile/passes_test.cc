@@ -342,6 +342,21 @@ ENTRY e {
             "dot{1}{0}(convert f64[64,64](x), convert f64[64,64](y))");
 }
 
+// Matrices of 3×3, many of them: no vector runs along three columns.
+TEST(Passes, ShortSumsOfShortRowsAreWrittenOut) {
+  EXPECT_EQ(Expression(*AfterPass("dot-decomposition", R"(HloModule m
+ENTRY e {
+  x = f32[50,3,2] parameter(0)
+  y = f32[50,3,2] parameter(1)
+  ROOT d = f32[50,3,3] dot(x, y), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={2}
+})")),
+            "add(add(broadcast{}(0), "
+            "multiply(broadcast{0,1}(reshape(slice{0,50,1,0,3,1,0,1,1}(x))), "
+            "broadcast{0,2}(reshape(slice{0,50,1,0,3,1,0,1,1}(y))))), "
+            "multiply(broadcast{0,1}(reshape(slice{0,50,1,0,3,1,1,2,1}(x))), "
+            "broadcast{0,2}(reshape(slice{0,50,1,0,3,1,1,2,1}(y)))))");
+}
+
 // Kernels run vectors along columns. The library reads either order.
 TEST(Passes, ColumnsOfRightOperandsLieSideBySide) {
   const auto of = [](const char* type, int rows, const char* y, int summed) {

@@ -20,6 +20,8 @@ constexpr int64_t kLongRow = 1 << 13;         // elements; longer ones are cut
 constexpr int64_t kTiledRow = 1 << 8;         // the same where rows are gone through by tiles
 constexpr int64_t kLine = 64;                 // bytes that memory is read by
 constexpr size_t kFewInstructions = 8;        // that may stand in the code once for each lane
+constexpr int64_t kMaxTogether = 9;           // vectors that are written out one after the other
+constexpr int64_t kMaxWrittenTogether = 256;  // instructions of them
 
 // The loops around the vector loop are one loop over units: a row, or a piece of one.
 class LoopKernel {
@@ -29,24 +31,21 @@ class LoopKernel {
     sizes_ = kernel.module.shape(kernel.roots[0]).dimensions();
     total_ = ProductOf(sizes_);
     groups_ = Grouped(sizes_, Borders(kernel, kernel.roots, sizes_));
-    const int full = FullWidth(kernel);
-    // Rows of less than half a vector are run through together.
-    while (groups_.size() > 1 && groups_.back().size < full / 2) {
-      const LoopGroup last = groups_.back();
-      groups_.pop_back();
-      groups_.back().count += last.count;
-      groups_.back().size *= last.size;
-    }
+    MergeShortRows();
     FindTile();
     row_ = groups_.empty() ? 1 : groups_.back().size;
     width_ = LanesAlong(kernel, row_);
+    if (width_ < FullWidth(kernel)) together_ = 1;
   }
 
   EmittedKernel Emit(const std::string& name) {
     const int64_t bytes = BytesPerElement(kernel_, total_);
-    const int64_t grain = std::max<int64_t>(64, kLoopGrainBytes / bytes) / 64 * 64;
+    const int64_t step = 64 * together_;
+    const int64_t grain = std::max<int64_t>(step, kLoopGrainBytes / bytes) / step * step;
     // Pieces of a row that do not end with it are whole vectors.
-    const int64_t longest = tile_ > 1 ? kTiledRow : groups_.size() > 1 ? kLongRow : grain;
+    const int64_t longest = tile_ > 1            ? kTiledRow
+                            : groups_.size() > 1 ? kLongRow / step * step
+                                                 : grain;
     piece_ = std::min(row_, longest);
     pieces_ = (row_ - 1) / piece_ + 1;
     int64_t units = pieces_;
@@ -71,6 +70,24 @@ class LoopKernel {
   }
 
  private:
+  // Rows of less than half a vector are run through together, and those of less than one where
+  // nothing is read across them. As many vectors as end where a row does are written out: what lies
+  // where in the rows is known then.
+  void MergeShortRows() {
+    const int64_t full = FullWidth(kernel_);
+    const bool is_tiled = FindTransposition(kernel_, kernel_.roots, sizes_).dimension >= 0;
+    while (groups_.size() > 1) {
+      const int64_t row = groups_.back().size, together = row / std::gcd(row, full);
+      const bool is_written = together <= kMaxTogether &&
+                              together * std::ssize(kernel_.instructions) <= kMaxWrittenTogether;
+      if (row >= full / 2 && (row >= full || is_tiled || !is_written)) break;
+      together_ = is_written ? together : 1;
+      groups_[groups_.size() - 2].count += groups_.back().count;
+      groups_[groups_.size() - 2].size *= row;
+      groups_.pop_back();
+    }
+  }
+
   // A parameter that is read across the rows is read by tiles: as many rows together as elements of
   // it are read with each other.
   void FindTile() {
@@ -114,7 +131,7 @@ class LoopKernel {
       if (in_registers_) return Square(math, emitter, outer, tile, at);
       function_.Loop(tile, end, 1, [&](Value* t) {
         outer[tiled_] = math.FromScalar(t);
-        Vector(math, emitter, outer, at);
+        Vector(math, emitter, outer, Lanes(at));
       });
     });
   }
@@ -191,16 +208,31 @@ class LoopKernel {
   // Elements [from, to) of a row.
   void Row(IndexMath& math, ElementEmitter& emitter, const std::vector<LaneNumber>& outer,
            Value* from, Value* to) {
+    Builder& b = function_.builder();
+    if (together_ > 1) {
+      const int64_t step = together_ * width_;
+      Value* whole = b.CreateSDiv(b.CreateSub(to, from), function_.Int(step));
+      Value* end = b.CreateAdd(from, b.CreateMul(whole, function_.Int(step)));
+      function_.Loop(from, end, step, [&](Value* i) {
+        for (int64_t first = 0; first < step; first += width_) {
+          Vector(math, emitter, outer,
+                 {b.CreateAdd(i, function_.Int(first)), 1, nullptr, step, first});
+        }
+      });
+      from = end;
+    }
     function_.Loop(from, to, width_,
-                   [&](Value* i) { Vector(math, emitter, outer, LaneStart(i, to)); });
+                   [&](Value* i) { Vector(math, emitter, outer, Lanes(LaneStart(i, to))); });
+  }
+  LaneNumber Lanes(Value* at) const {
+    return {at, width_ == 1 ? 0 : 1, nullptr, std::gcd(row_, width_)};
   }
 
   void Vector(IndexMath& math, ElementEmitter& emitter, const std::vector<LaneNumber>& outer,
-              Value* at) {
+              const LaneNumber& lanes) {
     emitter.Forget();
     Index index;
     for (size_t g = 0; g < groups_.size(); ++g) {
-      const LaneNumber lanes{at, width_ == 1 ? 0 : 1, nullptr, std::gcd(row_, width_)};
       index.groups.push_back({groups_[g].count, g + 1 < groups_.size() ? outer[g] : lanes});
     }
     const LaneNumber offset = math.Offset(index, sizes_);
@@ -216,8 +248,9 @@ class LoopKernel {
   std::span<const int64_t> sizes_;
   std::vector<LoopGroup> groups_;
   int64_t total_ = 1, row_ = 1, piece_ = 1, pieces_ = 1;
-  int64_t units_ = 1;  // in a grain
-  size_t tiled_ = 0;   // the group whose rows are gone through by tiles, where there are any
+  int64_t units_ = 1;     // in a grain
+  int64_t together_ = 1;  // vectors of a round
+  size_t tiled_ = 0;      // the group whose rows are gone through by tiles, where there are any
   int64_t tile_ = 1;
   bool in_registers_ = false;  // tiles are squares that are turned in registers
   int width_ = 1;

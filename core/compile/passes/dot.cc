@@ -24,6 +24,8 @@ using Dimensions = std::vector<int64_t>;
 
 // Of matrices with fewer rows or columns nothing is read often: each product is a sum of its own.
 constexpr int64_t kFewRows = 4, kFewColumns = 8;
+// Sums of so few products, along rows that are too short for vectors of their own, are written out.
+constexpr int64_t kFewSummed = 4;
 
 class Dot {
  public:
@@ -68,6 +70,33 @@ class Dot {
     edit_.Replace(id_, Converted(made, edit_.shape(id_).element_type()));
   }
 
+  bool AreSumsShort() const {
+    const int64_t innermost = Columns() > 1 ? Columns() : Rows();
+    return sums() && SummedSize() <= kFewSummed && innermost < kFewColumns;
+  }
+
+  // One product after the other, each of all results, added in the order of what is summed up.
+  void WriteOut() {
+    const Shape result = Plain(edit_.shape(id_));
+    const ElementType type = SumTypeOf(edit_.original(), id_);
+    const Shape products = Shape::Array(type, SizesOf(result));
+    const InstructionId zero = edit_.AddScalar(
+        id_, type, std::vector<std::byte>(static_cast<size_t>(hlo::BitWidth(type) + 7) / 8));
+    InstructionId sum =
+        edit_.Add(id_, "broadcast", Opcode::kBroadcast, products, {zero},
+                  {edit_.rewriter().builder().MakeInts(AttributeKey::kDimensions, Dimensions())});
+    const InstructionId whole[] = {Converted(operands_[0], type), Converted(operands_[1], type)};
+    for (int64_t number = 0; number < SummedSize(); ++number) {
+      InstructionId sides[2];
+      for (size_t side = 0; side < 2; ++side)
+        sides[side] = Term(side, whole[side], number, products);
+      const InstructionId product =
+          edit_.Add(id_, "multiply", Opcode::kMultiply, products, {sides[0], sides[1]});
+      sum = edit_.Add(id_, "add", Opcode::kAdd, products, {sum, product});
+    }
+    edit_.Replace(id_, Converted(sum, result.element_type()));
+  }
+
   // The sum over products of both sides, each broadcast along the free dimensions of the other.
   void Expand() {
     const Shape result = Plain(edit_.shape(id_));
@@ -109,6 +138,48 @@ class Dot {
         return std::ranges::find(free_[side], d) != free_[side].end();
     }
     return false;
+  }
+
+  int64_t SummedSize() const {
+    int64_t size = 1;
+    for (const int64_t d : sums_[0]) {
+      size *= edit_.shape(operands_[0]).dimension(static_cast<size_t>(d));
+    }
+    return size;
+  }
+
+  // What one side gives to the products of that number, as all results have it.
+  InstructionId Term(size_t side, InstructionId operand, int64_t number, const Shape& products) {
+    hlo::ModuleBuilder& builder = edit_.rewriter().builder();
+    const Dimensions sizes = SizesOf(edit_.shape(operand));
+    Dimensions first(sizes.size()), kept, slices, cut = sizes;
+    for (size_t i = sums_[side].size(); i-- > 0;) {
+      const auto d = static_cast<size_t>(sums_[side][i]);
+      first[d] = number % sizes[d];
+      number /= sizes[d];
+      cut[d] = 1;
+    }
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      slices.insert(slices.end(), {first[d], first[d] + cut[d], 1});
+      if (std::ranges::count(sums_[side], static_cast<int64_t>(d)) == 0) kept.push_back(sizes[d]);
+    }
+    operand = edit_.Add(id_, "slice", Opcode::kSlice, Shape::Array(products.element_type(), cut),
+                        {operand}, {builder.MakeInts(AttributeKey::kSlice, slices)});
+    operand = edit_.Add(id_, "reshape", Opcode::kReshape,
+                        Shape::Array(products.element_type(), kept), {operand});
+    // Places without the dimensions that are gone.
+    const auto place = [&](int64_t d) {
+      return d - std::ranges::count_if(sums_[side], [&](int64_t sum) { return sum < d; });
+    };
+    Dimensions to(kept.size());
+    for (size_t i = 0; i < batch_[side].size(); ++i) {
+      to[static_cast<size_t>(place(batch_[side][i]))] = static_cast<int64_t>(i);
+    }
+    const size_t before = batch_[0].size() + (side == 0 ? 0 : free_[0].size());
+    for (size_t i = 0; i < free_[side].size(); ++i) {
+      to[static_cast<size_t>(place(free_[side][i]))] = static_cast<int64_t>(before + i);
+    }
+    return BroadcastTo(operand, std::move(to), products);
   }
 
   int64_t FreeSize(size_t side) const {
@@ -185,6 +256,11 @@ class Dot {
     place(batch_[side], 0);
     place(free_[side], free < place_of_sums ? free : free + sums_[side].size());
     place(sums_[side], place_of_sums);
+    return BroadcastTo(operand, std::move(to), products);
+  }
+
+  // A broadcast whose dimensions may come in any order.
+  InstructionId BroadcastTo(InstructionId operand, Dimensions to, const Shape& products) {
     if (!std::ranges::is_sorted(to)) {
       Dimensions order(to.size()), sorted = to;
       std::ranges::sort(sorted);
@@ -238,10 +314,11 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
     const auto operands = module->operands(id);
     const auto is_whole = [&](InstructionId each) { return IsWholeArray(module->shape(each)); };
     if (operands.size() != 2 || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) return;
+    Dot dot(edit, id);
+    if (dot.AreSumsShort() && !out.gpu_kernels) return dot.WriteOut();
     const bool is_library_type = out.library_calls && HasLibraryTypes(*module, id) &&
                                  !IsSmallDot(*module, id) && !IsMatrixTimesVector(*module, id);
     if (is_library_type && IsLibraryCall(*module, id)) return;
-    Dot dot(edit, id);
     // Kernels of a GPU read any layout.
     const auto form = DotFormOf(*module, id);
     if (out.gpu_kernels && dot.sums() && dot.Rows() >= kFewRows && dot.Columns() >= kFewColumns &&
