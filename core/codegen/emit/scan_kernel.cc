@@ -4,7 +4,8 @@
 // A sliding window of w elements is cut where a multiple of w lies in it: what is left of there is
 // the end of one block of w, what is right of there the beginning of the next. So two scans of each
 // block give w results, and blocks do not depend on each other. Sums of a scan are grouped by
-// position alone: runs within runs, none of them long.
+// position alone: runs within runs, none of them long. What reducers that are not known to be
+// associative come to from the beginning on is one run, in the order of the elements.
 #include "core/codegen/emit/scan_kernel.h"
 
 #include <algorithm>
@@ -41,11 +42,13 @@ class ScanKernel {
         count_(sizes_[form.dimension]),
         behind_(ProductOf(sizes_.subspan(form.dimension + 1))) {
     in_lanes_ = behind_ == 1;
-    width_ = LanesAlong(kernel, in_lanes_ ? count_ : behind_);
+    const bool is_in_order = !reducers_.AreAssociative();
+    width_ = in_lanes_ && is_in_order ? 1 : LanesAlong(kernel, in_lanes_ ? count_ : behind_);
     vectors_ = in_lanes_ ? 1 : (behind_ - 1) / width_ + 1;
     blocks_ = form.kind == ScanForm::Kind::kSliding ? (form.results - 1) / form.window + 1 : 1;
     const bool is_sliding = form.kind == ScanForm::Kind::kSliding;
-    if (!is_sliding && vectors_ >= kMinStrips * kScanSlots) slots_ = kScanSlots;
+    if (!is_in_order) levels_ = {kRunOfRuns, kScanRun};
+    if (!is_in_order && !is_sliding && vectors_ >= kMinStrips * kScanSlots) slots_ = kScanSlots;
     strips_ = (vectors_ - 1) / slots_ + 1;
   }
 
@@ -130,7 +133,7 @@ class ScanKernel {
         body(b.CreateSub(vector, first));
       });
     };
-    StripRuns(count_, Int(0), line, {kRunOfRuns, kScanRun}, {}, each_slot);
+    StripRuns(count_, Int(0), line, levels_, {}, each_slot);
   }
 
   using EachSlot = std::function<void(const std::function<void(Value*)>&)>;
@@ -194,7 +197,7 @@ class ScanKernel {
 
   // Calls body(i, what elements 0 to i of the line come to) for i below `count`, in vectors.
   void Scan(int64_t count, const Line& line, const Body& body) {
-    ScanRuns(count, count, Int(0), line, {kRunOfRuns, kScanRun}, {}, body);
+    ScanRuns(count, count, Int(0), line, levels_, {}, body);
   }
 
   // A run of elements [from, from + length) below `count`, in runs of the lengths of `levels`.
@@ -355,6 +358,7 @@ class ScanKernel {
   int width_ = 1;
   int64_t vectors_ = 1, blocks_ = 1;
   int64_t slots_ = 1, strips_ = 1;  // vectors of a strip, and strips of all
+  std::vector<int64_t> levels_;     // lengths of runs within runs, from the longest on
   IndexMath* math_ = nullptr;
   ElementEmitter* emitter_ = nullptr;
   Accumulators identity_;
@@ -367,7 +371,7 @@ std::optional<ScanForm> ScanFormOf(const Kernel& kernel) {
   const Reducers reducers(kernel);
   const hlo::Window* window = hlo::FindWindow(kernel.module, kernel.roots[0]);
   const auto sizes = reducers.sizes();
-  if (window == nullptr || !reducers.AreAssociative()) return {};
+  if (window == nullptr) return {};
   std::optional<ScanForm> form;
   for (size_t d = 0; d < sizes.size(); ++d) {
     const hlo::WindowDimension& w = window->dimensions[d];
@@ -379,6 +383,11 @@ std::optional<ScanForm> ScanFormOf(const Kernel& kernel) {
     const bool reaches_all = w.size >= sizes[d] && form->results == sizes[d];
     if (reaches_all && w.padding_high == 0) form->kind = ScanForm::Kind::kPrefix;
     if (reaches_all && w.padding_low == 0) form->kind = ScanForm::Kind::kSuffix;
+  }
+  if (!reducers.AreAssociative()) {
+    const bool is_in_order =
+        form.has_value() && form->kind == ScanForm::Kind::kPrefix && !kernel.is_for_gpu();
+    return is_in_order ? form : std::nullopt;
   }
   if (!form.has_value() || form->kind != ScanForm::Kind::kSliding) return form;
   // Scans of blocks are kept in the result.
