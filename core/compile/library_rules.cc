@@ -20,8 +20,31 @@ namespace {
 // A call of oneDNN takes 2 us, in which a kernel computes about so many.
 constexpr double kFewProducts = 1 << 15;
 constexpr int64_t kMaxGaps = 1 << 14;  // in a dimension of a window
+// Products of input and output features, and elements of a row, of convolutions along space.
+constexpr int64_t kFewFeatures = 32, kMinAlongSpace = 16;
 // A padded input of more elements than that, and than so many times the input's, is not made.
 constexpr double kMaxPadded = 1 << 22, kMaxPaddedTimes = 64;
+
+// Few features, of arrays whose neighbours in memory are neighbours in space: vectors of a kernel
+// run through space, those of oneDNN through features.
+bool IsAlongSpace(const Module& module, InstructionId id, const hlo::ConvDims& dims) {
+  const InstructionId input = module.operands(id)[0], kernel = module.operands(id)[1];
+  const auto runs_along = [&](InstructionId array, std::span<const int64_t> spatial) {
+    const auto sizes = module.shape(array).dimensions();
+    size_t last = sizes.size() - 1;
+    while (last > 0 && sizes[last] == 1) --last;
+    return sizes[last] >= kMinAlongSpace &&
+           std::ranges::count(spatial, static_cast<int64_t>(last)) > 0;
+  };
+  const auto features = [&](int64_t d) {
+    return module.shape(kernel).dimension(static_cast<size_t>(d));
+  };
+  return dims.feature_groups == 1 && runs_along(input, dims.labels->input_spatial) &&
+         runs_along(id, dims.labels->output_spatial) &&
+         features(dims.labels->kernel_input_feature) *
+                 features(dims.labels->kernel_output_feature) <=
+             kFewFeatures;
+}
 
 // As convolution normalization leaves it, in up to three dimensions.
 bool IsPlainConvolution(const Module& module, InstructionId id) {
@@ -32,7 +55,7 @@ bool IsPlainConvolution(const Module& module, InstructionId id) {
     return !w.window_reversal && is_near;
   };
   return dims.labels != nullptr && dims.labels->input_spatial.size() <= 3 &&
-         dims.batch_groups == 1 &&
+         dims.batch_groups == 1 && !IsAlongSpace(module, id, dims) &&
          (dims.window == nullptr || std::ranges::all_of(dims.window->dimensions, is_plain)) &&
          !IsPaddedTooLarge(module, id);
 }

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
+#include "core/compile/library_rules.h"
 #include "core/compile/ordered_choice.h"
 #include "tests/hlo/parsed.h"
 
@@ -165,6 +167,23 @@ ENTRY e {{ x = f32[2] parameter(0) k = s32[2] iota(), iota_dimension=0 z = f32[]
     const auto applied = module->GetComputation((*module)[root], hlo::AttributeKey::kToApply);
     EXPECT_EQ(IsOrderedChoice(*module, applied), row.is_choice) << row.value << row.number;
   }
+}
+
+// Signals of one feature, as numpy.convolve has them; with many features oneDNN is faster.
+TEST(KernelRules, ConvolutionsOfFewFeaturesAlongSpaceAreKernels) {
+  const auto is_library_call = [](int features, const char* order) {
+    const bool is_last = std::string_view(order) == "b0f_oi0->b0f";
+    const auto module = hlo::Parsed(fmt::format(
+        "HloModule m\nENTRY e {{\n  x = f32[{0}] parameter(0)\n  k = f32[{1},{1},5] parameter(1)\n"
+        "  ROOT c = f32[{0}] convolution(x, k), window={{size=5 pad=2_2}}, dim_labels={2}\n}}\n",
+        is_last ? fmt::format("4,100,{}", features) : fmt::format("4,{},100", features), features,
+        order));
+    return IsLibraryCall(*module, module->entry().root);
+  };
+  EXPECT_FALSE(is_library_call(1, "bf0_oi0->bf0"));
+  EXPECT_FALSE(is_library_call(5, "bf0_oi0->bf0"));
+  EXPECT_TRUE(is_library_call(6, "bf0_oi0->bf0"));
+  EXPECT_TRUE(is_library_call(5, "b0f_oi0->b0f"));
 }
 
 }  // namespace
