@@ -90,6 +90,10 @@ std::vector<Row> Rows() {
        "k@ = s32[] constant(1) o@ = s32[] constant(9) s@ = #[22,19] slice(x@), "
        "slice={[2:24], [1:20]} n@ = #[22,19] negate(s@) "
        "r@ = S dynamic-update-slice(x@, n@, k@, o@)"},
+      {"Gather GatherAtConstants", all,
+       "k@ = s32[5,1] constant({{2}, {3}, {0}, {99}, {-1}}) r@ = #[24,5] gather(x@, k@), "
+       "offset_dims={0}, collapsed_slice_dims={1}, start_index_map={1}, index_vector_dim=1, "
+       "slice_sizes={24,1}"},
       {"GetTupleElement ElementOfTuple", all,
        "t@ = (S, S) tuple(x@, y@) r@ = S get-tuple-element(t@), index=1"},
       {"Maximum EqualOperands", reals, "r@ = S maximum(x@, x@)"},

@@ -32,6 +32,9 @@ struct Number {
   int64_t integer = 0;  // integers and pred
 };
 std::optional<Number> NumberOf(Edit& edit, hlo::InstructionId id);
+// The integers of a constant of s32, of a reshape of one or of a broadcast; nullopt where they are
+// not known.
+std::optional<std::vector<int64_t>> IntegersOf(Edit& edit, hlo::InstructionId id);
 // True if all elements are that number; of zeros the sign counts.
 bool IsAll(Edit& edit, hlo::InstructionId id, double value);
 

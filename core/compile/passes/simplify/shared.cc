@@ -57,6 +57,27 @@ std::optional<Number> NumberOf(Edit& edit, InstructionId id) {
   return number;
 }
 
+std::optional<std::vector<int64_t>> IntegersOf(Edit& edit, InstructionId id) {
+  const auto count = static_cast<size_t>(edit.shape(id).ElementCount().value_or(0));
+  if (const auto number = NumberOf(edit, id)) {
+    if (!hlo::IsInteger(number->type) || (IsUnsigned(number->type) && number->integer < 0)) {
+      return std::nullopt;
+    }
+    return std::vector<int64_t>(count, number->integer);
+  }
+  while (edit.opcode(id) == Opcode::kReshape) id = edit.operand(id, 0);
+  const hlo::Attribute* value =
+      edit.opcode(id) == Opcode::kConstant ? edit.Find(id, AttributeKey::kConstantValue) : nullptr;
+  if (value == nullptr || edit.shape(id).element_type() != hlo::ElementType::kS32) {
+    return std::nullopt;
+  }
+  const auto& literal = edit.values().Of<hlo::Literal>(*value);
+  if (literal.elided() || literal.bytes().size() != count * sizeof(int32_t)) return std::nullopt;
+  std::vector<int32_t> numbers(count);
+  std::memcpy(numbers.data(), literal.bytes().data(), literal.bytes().size());
+  return Sizes(numbers.begin(), numbers.end());
+}
+
 bool IsAll(Edit& edit, InstructionId id, double value) {
   const auto number = NumberOf(edit, id);
   if (!number) return false;

@@ -21,28 +21,6 @@ using Sizes = std::vector<int64_t>;
 // How far an update is followed to what it is made of.
 constexpr size_t kMaxFollowed = 256;
 
-// The integers of a constant or of a broadcast of one; nullopt where they are not known.
-std::optional<Sizes> IntegersOf(Edit& edit, InstructionId id) {
-  const auto count = static_cast<size_t>(edit.shape(id).ElementCount().value_or(0));
-  if (const auto number = NumberOf(edit, id)) {
-    if (!hlo::IsInteger(number->type) || (IsUnsigned(number->type) && number->integer < 0)) {
-      return std::nullopt;
-    }
-    return Sizes(count, number->integer);
-  }
-  while (edit.opcode(id) == Opcode::kReshape) id = edit.operand(id, 0);
-  const hlo::Attribute* value =
-      edit.opcode(id) == Opcode::kConstant ? edit.Find(id, AttributeKey::kConstantValue) : nullptr;
-  if (value == nullptr || edit.shape(id).element_type() != hlo::ElementType::kS32) {
-    return std::nullopt;
-  }
-  const auto& literal = edit.values().Of<hlo::Literal>(*value);
-  if (literal.elided() || literal.bytes().size() != count * sizeof(int32_t)) return std::nullopt;
-  std::vector<int32_t> numbers(count);
-  std::memcpy(numbers.data(), literal.bytes().data(), literal.bytes().size());
-  return Sizes(numbers.begin(), numbers.end());
-}
-
 // What a computation of two scalars of that type applies to its parameters, in this order: an
 // opcode, or kParameter where it yields the second; nullopt for all else.
 std::optional<Opcode> CombinerOf(Edit& edit, ComputationId id, hlo::ElementType type) {
