@@ -25,6 +25,13 @@ constexpr int64_t kFewFeatures = 32, kMinAlongSpace = 16;
 // A padded input of more elements than that, and than so many times the input's, is not made.
 constexpr double kMaxPadded = 1 << 22, kMaxPaddedTimes = 64;
 
+// True for products of a matrix and a vector, which read each element once: they are multiplied and
+// reduced in the time that memory takes, in which oneDNN's products are not.
+bool IsMatrixTimesVector(const Module& module, InstructionId dot) {
+  const std::optional<DotForm> form = DotFormOf(module, dot);
+  return form && (form->rows == 1 || form->columns == 1);
+}
+
 // Few features, of arrays whose neighbours in memory are neighbours in space: vectors of a kernel
 // run through space, those of oneDNN through features.
 bool IsAlongSpace(const Module& module, InstructionId id, const hlo::ConvDims& dims) {
@@ -137,11 +144,6 @@ bool IsPaddedTooLarge(const Module& module, InstructionId convolution) {
 
 bool IsSmallDot(const Module& module, InstructionId id) {
   return ProductsOf(module, id) <= kFewProducts;
-}
-
-bool IsMatrixTimesVector(const Module& module, InstructionId dot) {
-  const std::optional<DotForm> form = DotFormOf(module, dot);
-  return form && (form->rows == 1 || form->columns == 1);
 }
 
 bool IsLibraryCall(const Module& module, InstructionId id) {

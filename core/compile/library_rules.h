@@ -30,9 +30,6 @@ double ProductsOf(const hlo::Module& module, hlo::InstructionId dot);
 
 // A dot of so few products that calling a library takes longer than computing it.
 bool IsSmallDot(const hlo::Module& module, hlo::InstructionId id);
-// True for products of a matrix and a vector, which read each element once: they are multiplied and
-// reduced in the time that memory takes, in which oneDNN's products are not.
-bool IsMatrixTimesVector(const hlo::Module& module, hlo::InstructionId dot);
 
 // All of them in a module.
 std::vector<hlo::InstructionId> LibraryCallsOf(const hlo::Module& module);

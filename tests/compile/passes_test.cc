@@ -317,6 +317,17 @@ TEST(Passes, AMatrixIsNotTransposedForOneRow) {
             "broadcast{1,2}(transpose{1,0}(w))), 0)");
 }
 
+// Also where what is summed up stands on both sides of its rows, which oneDNN cannot read.
+TEST(Passes, AMatrixOfSeveralDimensionsTimesAVectorIsReduced) {
+  EXPECT_EQ(Expression(*AfterPass("dot-decomposition", R"(HloModule m
+ENTRY e {
+  x = f32[64,512,16] parameter(0)
+  y = f32[64,16] parameter(1)
+  ROOT d = f32[512] dot(x, y), lhs_contracting_dims={0,2}, rhs_contracting_dims={0,1}
+})")),
+            "reduce{1,2}(multiply(broadcast{0,1,2}(transpose{1,0,2}(x)), broadcast{1,2}(y)), 0)");
+}
+
 // Their operands are read many times, and converted once.
 TEST(Passes, LargeProductsOfNarrowFloatsAreWidened) {
   const auto of = [](const char* type, int size) {

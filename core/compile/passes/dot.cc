@@ -316,8 +316,9 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
     if (operands.size() != 2 || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) return;
     Dot dot(edit, id);
     if (dot.AreSumsShort() && !out.gpu_kernels) return dot.WriteOut();
+    const bool has_vector = dot.Rows() == 1 || dot.Columns() == 1;
     const bool is_library_type = out.library_calls && HasLibraryTypes(*module, id) &&
-                                 !IsSmallDot(*module, id) && !IsMatrixTimesVector(*module, id);
+                                 !IsSmallDot(*module, id) && !has_vector;
     if (is_library_type && IsLibraryCall(*module, id)) return;
     // Kernels of a GPU read any layout.
     const auto form = DotFormOf(*module, id);

@@ -56,13 +56,13 @@ InstructionId GatherAtConstants(Edit& edit, InstructionId id) {
     for (size_t k = 0; k < sizes.size(); ++k) {
       slice.insert(slice.end(), {k == d ? begin : 0, k == d ? end : sizes[k], 1});
     }
-    parts.push_back(edit.Add(id, "slice", Opcode::kSlice, Shape::Array(type, part),
-                             {from}, {builder.MakeInts(AttributeKey::kSlice, slice)}));
+    parts.push_back(edit.Add(id, "slice", Opcode::kSlice, Shape::Array(type, part), {from},
+                             {builder.MakeInts(AttributeKey::kSlice, slice)}));
   }
   if (parts.size() == 1) return parts[0];
-  return edit.Add(id, "concatenate", Opcode::kConcatenate, Shape::Array(type, wanted), parts,
-                  {builder.MakeInts(AttributeKey::kDimensions,
-                                    std::vector<int64_t>{static_cast<int64_t>(d)})});
+  return edit.Add(
+      id, "concatenate", Opcode::kConcatenate, Shape::Array(type, wanted), parts,
+      {builder.MakeInts(AttributeKey::kDimensions, std::vector<int64_t>{static_cast<int64_t>(d)})});
 }
 
 }  // namespace hloscope::compile
