@@ -48,6 +48,25 @@ TEST(GraphCanvasTest, ABoxThatIsNotInViewIsFitted) {
   EXPECT_TRUE(canvas.ShowsAll(At(0, 5000, 300, 100)));
 }
 
+// What is selected at the end of a picture leaves no room empty below it.
+TEST(GraphCanvasTest, ABoxIsBroughtWithoutLeavingThePicture) {
+  GraphCanvas canvas;
+  canvas.fills_width = true;
+  graph::Picture picture;
+  picture.width = canvas.width();
+  picture.height = 5000;
+  canvas.x = picture.width / 2;
+  canvas.Bring(At(100, 4970, 100, 22), picture);
+  EXPECT_TRUE(canvas.ShowsAll(At(100, 4970, 100, 22)));
+  EXPECT_LE(canvas.y + canvas.height() / 2 / canvas.zoom, picture.height + 30);
+  canvas.Bring(At(100, 2000, 100, 22), picture);
+  EXPECT_NEAR(canvas.y, 2011, 1) << "in the middle elsewhere";
+  // One that is lower than the canvas keeps its top.
+  picture.height = 300;
+  canvas.Bring(At(100, 270, 100, 22), picture);
+  EXPECT_TRUE(canvas.ShowsAll(At(100, 0, 100, 300)));
+}
+
 class OpenedGroupTest : public ReadingTest {};
 
 TEST_F(OpenedGroupTest, TheLegendCutsNoRow) {

@@ -91,6 +91,8 @@ void GraphPainter::Paint(NodeId hovered) {
   // What is shown, and what moves between host and device, is said at every zoom.
   PaintCallouts();
   PaintWireLabels();
+  if (detail == Detail::kFull && zoom_ >= kShapeZoom * frame_.scale)
+    index_.ForEachWire(seen_, [&](uint32_t w) { PaintShape(scene_.picture->wires[w]); });
   for (size_t k = 0; k < boxes.size(); k += step) PaintTransfer(boxes[k]);
   if (zoom_ >= kChipZoom * frame_.scale) {
     // Between rows of boxes with one line there is none.
@@ -162,7 +164,6 @@ void GraphPainter::PaintWires(Detail detail) {
     }
     PaintWire(wire, color, width * std::clamp(zoom_, 0.5f * frame_.scale, 1.5f * frame_.scale),
               curved, style.is_dashed);
-    if (detail == Detail::kFull && zoom_ >= kShapeZoom * frame_.scale) PaintShape(wire);
   });
 }
 
@@ -371,7 +372,7 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   if (scene_.lines) PaintLines(index, a, b);
 }
 
-// What a wire carries, in its middle, where there is room for it.
+// What a wire carries, in its middle, where there is room for it between boxes and their hulls.
 void GraphPainter::PaintShape(const graph::Wire& wire) {
   const Box* from = wire.from.valid() ? scene_.picture->Find(wire.from) : nullptr;
   if (scene_.tree == nullptr || from == nullptr || wire.point_count < 2) return;
@@ -383,12 +384,12 @@ void GraphPainter::PaintShape(const graph::Wire& wire) {
   const graph::Point q = scene_.picture->points[wire.first_point + 1];
   const ImVec2 a = ToScreen(p.x, p.y), b = ToScreen(q.x, q.y);
   const float font = std::round(kMinFont * frame_.scale);
-  if (b.y - a.y < 2 * font) return;
+  if (b.y - a.y < 4 * font) return;
   const std::string text = graph::Elide(ToString(shape, false), 24);
   const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
   const ImVec2 at((a.x + b.x - width) / 2, (a.y + b.y - font) / 2);
   if (CoversBox({at.x - 3, at.y - 1, at.x + width + 3, at.y + font + 3}, NodeId())) return;
-  PaintTag(text, at, font, frame_.theme[Color::kTextSecondary]);
+  PaintTagIfFree(text, at, font, frame_.theme[Color::kTextSecondary]);
 }
 
 void GraphPainter::PaintRing(ImVec2 a, ImVec2 b, uint32_t index) {
