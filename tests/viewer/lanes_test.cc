@@ -120,6 +120,15 @@ TEST_F(LanesTest, TheRooflineHasTheEstimatesWhereThereIsNoTrace) {
   EXPECT_TRUE(csv->starts_with("instruction,flop_per_byte,most_flop_per_second\n")) << *csv;
 }
 
+// Flags of dumps are no help for a CPU, which has no PTX.
+TEST_F(LanesTest, StepThreadSaysWhatAModuleOfACpuLacks) {
+  Start({Sample("attention_block")});
+  Press("Ctrl+5");
+  session().requests.Show("thread");
+  Settle();
+  ExpectSeen("thread", "this module was compiled for a CPU");
+}
+
 TEST_F(LanesTest, ALaneWithoutAnEventInSightIsOneRow) {
   Start({Trace()});
   const Pending<ProfileModel>& model = Read();

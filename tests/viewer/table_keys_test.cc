@@ -4,6 +4,8 @@
 #include <imgui_internal.h>
 #include <imgui_te_context.h>
 
+#include <filesystem>
+
 #include "core/base/file.h"
 #include "tests/viewer/drawn.h"
 #include "tests/viewer/reading_fixture.h"
@@ -84,6 +86,36 @@ TEST_F(TableKeysTest, ValuesAreAskedForFromTheTableOfResults) {
   EXPECT_EQ(app().dock().focused_view(), "divergence");
   Press("V");
   EXPECT_TRUE(Has(HighlightedItems("values"), "values of y")) << HighlightedItems("values");
+}
+
+// An instruction of another module has the number of a result, and is none.
+TEST_F(TableKeysTest, ResultsAreOfTheirModule) {
+  const std::string folder = Scratch("two");
+  std::filesystem::create_directories(folder);
+  for (const std::string name : {"jit_f", "jit_g"}) {
+    ASSERT_TRUE(
+        WriteFileAtomically(folder + "/module_000" + (name == "jit_f" ? "1." : "2.") + name +
+                                ".before_optimizations.txt",
+                            "HloModule " + name +
+                                "\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] negate(x)\n"
+                                "  w = f32[4] exponential(y)\n  ROOT z = f32[4] add(w, x)\n}\n"));
+  }
+  Start({folder});
+  app().SelectWhenOpen("jit_f:y");
+  Press("Ctrl+4");
+  app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n1");
+  Settle();
+  Press("F9");
+  ASSERT_GE(session().experiment.findings().size(), 3u);
+  const auto module = session().navigation.module();
+  Focus("divergence");
+  app().SelectWhenOpen("jit_g:w");
+  Settle();
+  ASSERT_EQ(SelectedName(), "w");
+  ASSERT_NE(session().navigation.module(), module);
+  Press("Down");
+  EXPECT_EQ(session().navigation.module(), module);
+  EXPECT_EQ(SelectedName(), "y") << "the first row, not the one after w";
 }
 
 TEST_F(TableKeysTest, RunReachesItsPanelBehindAnotherTab) {
