@@ -184,6 +184,86 @@ TEST_F(TensorFlowGraphsTest, ExportsAreWhatShowPrints) {
   EXPECT_NE(csv->find("StackPushV2"), std::string::npos) << *csv;
 }
 
+// 70 nodes: two clusters of scopes, and a scope of strings outside.
+std::string ManyScopes() {
+  std::string text = Node("x", "_Arg", "/device:CPU:0", "", "");
+  std::string last = "x";
+  const auto add = [&](const std::string& name, const std::string& op, const std::string& cluster) {
+    text += Node(name, op, "/device:CPU:0", "\"" + last + "\"", cluster);
+    last = name;
+  };
+  for (int layer = 0; layer < 4; ++layer) {
+    for (int k = 0; k < 10; ++k)
+      add("net/layer_" + std::to_string(layer) + "/mul_" + std::to_string(k), "Mul", "cluster_0");
+  }
+  for (int k = 0; k < 29; ++k) add("words/join_" + std::to_string(k), "AsString", "");
+  return text + "versions { }\n";
+}
+
+// A click opens a scope into its nodes, in its cluster; another one on its frame closes it.
+TEST_F(TensorFlowGraphsTest, ScopesOpenInPlace) {
+  Write("g/mark_for_compilation_1.pbtxt", ManyScopes());
+  StartOnGraph({Scratch("g")});
+  ExpectSeen("graph", "cluster_0: 40 nodes");
+  ExpectSeen("graph", "net/layer_1");
+  ExpectSeen("graph", "10 nodes, 10 Mul");
+  ExpectSeen("graph", "a click opens one");
+  const auto sees = [&](std::string_view text) {
+    return FindSeen(Seen("graph"), text).has_value();
+  };
+  EXPECT_FALSE(sees("mul_3"));
+  ClickOn("graph", "net/layer_1");
+  EXPECT_EQ(SelectedNode(), "net/layer_1/mul_0");
+  ExpectSeen("graph", "net/layer_1");
+  ExpectSeen("graph", "mul_3");
+  // Its nodes are nodes as any other.
+  ClickOn("graph", "mul_3");
+  EXPECT_EQ(SelectedNode(), "net/layer_1/mul_3");
+  ExpectSaid("selection", "in cluster_0, which XLA compiles as one program");
+  Press("Down");
+  EXPECT_EQ(SelectedNode(), "net/layer_1/mul_4");
+  // As it looks.
+  View& view = *app().dock().Find("graph")->view;
+  const auto svg = view.Export(ExportFormat::kSvg, session());
+  ASSERT_TRUE(svg);
+  EXPECT_NE(svg->find(">mul_3<"), std::string::npos);
+  EXPECT_NE(svg->find(">net/layer_1  10 nodes"), std::string::npos);
+  ClickOn("graph", "net/layer_1");
+  EXPECT_FALSE(sees("mul_3"));
+  // By keys, too: of what is selected, and the scope around it.
+  Press("Enter");
+  ExpectSeen("graph", "mul_3");
+  SelectNode("net/layer_1/mul_5");
+  Press("Backspace");
+  EXPECT_FALSE(sees("mul_5"));
+}
+
+// Each wire is drawn in the innermost frame that has both its ends, and each node is once there.
+TEST_F(TensorFlowGraphsTest, AnOpenScopeHasItsWires) {
+  Write("g/mark_for_compilation_1.pbtxt", ManyScopes());
+  const auto dump = dump::DumpModel::Open(Scratch("g"), Limits{});
+  ASSERT_TRUE(dump);
+  const auto graph = *(*dump)->TensorFlow(0);
+  const auto summary = *(*dump)->TensorFlow();
+  graph::TensorFlowFolding folding{.whole = 60, .most_outside = 24, .most_inside = 16, .open = {}};
+  const auto closed = graph::BoxesOf(*graph, *summary, folding);
+  ASSERT_EQ(closed.items.front().boxes.size(), 4u);
+  EXPECT_EQ(closed.items.front().wires.size(), 3u);
+  folding.open.insert(closed.items.front().boxes[1].scope());
+  const auto open = graph::BoxesOf(*graph, *summary, folding);
+  const graph::TensorFlowBox& layer = open.items.front().boxes[1];
+  EXPECT_EQ(layer.inside.size(), 10u);
+  EXPECT_EQ(layer.wires.size(), 9u);
+  EXPECT_EQ(open.items.front().wires.size(), 3u);
+  EXPECT_EQ(open.wires.size(), closed.wires.size());
+  int64_t nodes = 0;
+  for (const graph::TensorFlowBox& box : layer.inside) nodes += box.nodes;
+  EXPECT_EQ(nodes, layer.nodes);
+  // Small graphs are not folded.
+  folding = {.whole = 70, .most_outside = 1, .most_inside = 1, .open = {}};
+  EXPECT_FALSE(graph::BoxesOf(*graph, *summary, folding).is_folded);
+}
+
 TEST_F(TensorFlowGraphsTest, PairsAreFoundByName) {
   for (const char* name :
        {"encapsulate_subgraphs_before_2", "encapsulate_subgraphs_after_2",

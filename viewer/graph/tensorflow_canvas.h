@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -16,9 +17,13 @@ namespace hloscope::viewer {
 
 class TensorFlowCanvas {
  public:
-  // Another drawing than before is fitted when it is drawn first.
+  // A drawing of another graph is fitted when it is drawn first; of the same graph the scope that
+  // was opened or closed stays where it is, and is brought into view.
   void Show(const std::shared_ptr<const TensorFlowDrawing>& drawing);
+  // The next drawing differs by it.
+  void NoteToggled(const graph::TensorFlowScope& scope) { toggled_ = scope; }
   const TensorFlowDrawing* drawing() const { return drawing_.get(); }
+  const std::shared_ptr<const TensorFlowDrawing>& shared_drawing() const { return drawing_; }
   // `node` of the drawing's graph, or -1; a new one is brought into view.
   void Select(int32_t node);
   graph::NodeId selected() const { return selected_; }
@@ -38,11 +43,14 @@ class TensorFlowCanvas {
   WireStyle StyleOfWire(const Theme& theme, uint32_t wire) const;
   WireLabel LabelOfWire(const Theme& theme, uint32_t wire) const;
   std::string Explain(graph::NodeId id) const;
+  float BusiestPart() const;
+  void KeepToggled(const TensorFlowDrawing& before);
 
   std::shared_ptr<const TensorFlowDrawing> drawing_;
   GraphCanvas canvas_;
   std::vector<CanvasBand> bands_;
   uint64_t number_ = 0;  // grows with each other drawing
+  std::optional<graph::TensorFlowScope> toggled_;
   bool is_fitted_ = false, wants_selected_ = false, was_dark_ = false;
   uint64_t style_ = 0;  // grows with each other theme
   int32_t node_ = -1;
