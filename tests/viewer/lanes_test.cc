@@ -252,6 +252,35 @@ TEST_F(LanesTest, StepsAreThoseThatTheProgramMarked) {
   ExpectSeen("timeline", "3 steps");
 }
 
+TEST_F(LanesTest, TheWordForStepsIsSaidOnce) {
+  std::string text = kMarked;
+  for (size_t at = text.find("train\""); at != std::string::npos; at = text.find("train\""))
+    text.replace(at, 5, "step");
+  const std::string path = Scratch("marked.trace.json");
+  ASSERT_TRUE(WriteFileAtomically(path, text));
+  Start({path});
+  Press("Ctrl+5");
+  ExpectSeen("timeline", "step 1");
+  EXPECT_FALSE(FindSeen(Seen("timeline"), "step step 1").has_value());
+}
+
+// With a profile alone something is open.
+TEST_F(LanesTest, AProfileIsNamedWhereThereIsNoDump) {
+  Start({Trace()});
+  Press("Ctrl+5");
+  ExpectSeen("window", "marked.trace.json");
+  EXPECT_FALSE(FindSeen(Seen("window"), "nothing is open").has_value());
+}
+
+// There is no PTX of a CPU.
+TEST_F(LanesTest, FlagsAreSaidToWriteWhatTheModuleHas) {
+  Start({Sample("conv_net")});
+  Press("Ctrl+5");
+  ExpectSeen("code", "writes LLVM IR");
+  EXPECT_FALSE(FindSeen(Seen("code"), "LLVM IR and").has_value());
+  EXPECT_FALSE(FindSeen(Seen("kernels"), "LLVM IR and").has_value());
+}
+
 TEST_F(LanesTest, TwoProfilesOfOneNameAreToldApart) {
   using Names = std::pair<std::string, std::string>;
   EXPECT_EQ(NamesApart("/a/one/vm.xplane.pb", "/a/two/vm.xplane.pb"),

@@ -18,6 +18,7 @@
 #include "profiler/profile_comparison.h"
 #include "profiler/saturating_add.h"
 #include "profiler/what_if.h"
+#include "viewer/facts/kernel_code.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
@@ -415,10 +416,12 @@ class SheetMaker {
       for (const std::string& note : sheet_->comparison->notes) sheet_->notes.push_back(note);
     }
     if (in_.dump != nullptr && !HasCode()) {
-      sheet_->notes.emplace_back(
+      const auto module = static_cast<size_t>(in_.dump_module);
+      sheet_->notes.push_back(
           IsOwn() ? dump::kNoOwnCode
-                  : "no code in this dump: --xla_dump_hlo_as_text "
-                    "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$ write LLVM IR and PTX");
+                  : fmt::format("no code in this dump: --xla_dump_hlo_as_text "
+                                "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$ write {}",
+                                CodeFormsOf(in_.dump->modules()[module])));
     }
   }
 
