@@ -87,6 +87,47 @@ TEST_F(OpenedGroupTest, TheLegendCutsNoRow) {
   }
 }
 
+// In a narrow window the tools are one row: what has no room is behind a button.
+TEST_F(OpenedGroupTest, ANarrowBarHasTheRestOfItsToolsBehindAButton) {
+  Stop();
+  surface_.width = 1024;
+  surface_.height = 700;
+  Start({Sample("conv_net")});
+  Press("Ctrl+2");
+  const View& graph = *app().dock().Find("graph")->view;
+  EXPECT_FALSE(FindSeen(Seen("graph"), "Minimap").has_value());
+  const std::string before = graph.State();
+  ClickOn("graph", "More");
+  ExpectSeen("window", "Minimap");
+  ClickOn("window", "Minimap");
+  EXPECT_NE(graph.State(), before);
+  ClickOn("window", "Neighbours");
+  Press("Escape");
+  EXPECT_NE(HighlightedItems("graph").find(", around"), std::string::npos);
+  ClickOn("graph", "Whole graph");
+  EXPECT_EQ(HighlightedItems("graph").find(", around"), std::string::npos);
+}
+
+// Modules are above the selection, so that the pictures are as wide as with one module.
+TEST_F(OpenedGroupTest, ModulesTakeNoWidthFromThePictures) {
+  const std::string folder = Scratch("two");
+  std::filesystem::create_directories(folder);
+  for (const std::string name : {"1.jit_f", "2.jit_g"})
+    ASSERT_TRUE(WriteFileAtomically(folder + "/module_000" + name + ".before_optimizations.txt",
+                                    "HloModule m\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n"));
+  Start({folder});
+  app().SelectWhenOpen("jit_f:x");
+  Press("Ctrl+2");
+  const Dock::Panel& modules = *app().dock().Find("modules");
+  const Dock::Panel& selection = *app().dock().Find("selection");
+  const Dock::Panel& graph = *app().dock().Find("graph");
+  EXPECT_GT(modules.width, 0);
+  EXPECT_EQ(modules.x, selection.x);
+  EXPECT_LT(modules.y + modules.height, selection.y);
+  EXPECT_EQ(graph.x, 0);
+  EXPECT_GE(graph.width, 0.8F * 1600);
+}
+
 constexpr const char* kBefore = R"(HloModule m
 ENTRY e {
   x = f32[8] parameter(0)

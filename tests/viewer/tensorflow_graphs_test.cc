@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include "tests/viewer/drawn.h"
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/facts/tensorflow_facts.h"
 #include "viewer/model/document.h"
@@ -98,6 +99,38 @@ TEST_F(TensorFlowGraphsTest, LanesCopiesAndBytes) {
   SelectNode("net/mul");
   ExpectSaid("selection", "in cluster_0, which XLA compiles as one program");
   ExpectSaid("selection", "read by net/exp: FLOAT [256,4], 4.1 kB");
+}
+
+// Wider than the window, of values whose sizes nothing tells.
+TEST_F(TensorFlowGraphsTest, AWideGraphBeginsWhereMostOfItIs) {
+  StartOnGraph({SourcePath("tests/viewer/graphs/session_v1.pbtxt")});
+  ExpectSaid("graph", "70 nodes, 46 in 2 clusters, 8 outside with a reason");
+  ExpectSeen("graph", "18 values across cluster boundaries, all of unknown size");
+  for (const char* text : {"_arg_Placeholder_1_0_1", "Adam_1", "cluster_2: 37 nodes",
+                           "gradients/Mean_grad", "gradients/add_grad"})
+    ExpectSeen("graph", text);
+}
+
+TEST_F(TensorFlowGraphsTest, ReasonsAreNotCut) {
+  StartOnGraph({SourcePath("tests/dump/tensorflow/bad_while/mark_for_compilation_1.pbtxt")});
+  const auto graph = session().document.dump()->TensorFlow(0);
+  const auto summary = session().document.dump()->TensorFlow();
+  size_t lines = 0;
+  std::vector<std::string> drawn;
+  for (const DrawnText& text : DrawnTexts()) drawn.push_back(text.text);
+  const auto boxes = graph::BoxesOf(**graph, **summary);
+  for (const graph::TensorFlowItem& item : boxes.items) {
+    for (const graph::TensorFlowBox& box : item.boxes) {
+      const std::vector<std::string> reason = graph::ReasonLines(box);
+      // Of those in view all lines are there.
+      if (reason.empty() || std::ranges::find(drawn, reason.front()) == drawn.end()) continue;
+      for (const std::string& line : reason) {
+        ++lines;
+        EXPECT_NE(std::ranges::find(drawn, line), drawn.end()) << line;
+      }
+    }
+  }
+  EXPECT_GT(lines, 0u);
 }
 
 TEST_F(TensorFlowGraphsTest, BeforeAndAfterStandSideBySide) {
