@@ -108,6 +108,19 @@ TEST_F(OpenedGroupTest, ANarrowBarHasTheRestOfItsToolsBehindAButton) {
   EXPECT_EQ(HighlightedItems("graph").find(", around"), std::string::npos);
 }
 
+// The legend has the colours that are there: none is reused for one kernel.
+TEST_F(OpenedGroupTest, TheLegendHasTheColoursOfThePicture) {
+  Start({Sample("softmax_passes_a100")});
+  Press("Ctrl+2");
+  ExpectSeen("graph", "one colour per kernel");
+  EXPECT_FALSE(FindSeen(Seen("graph"), "reused").has_value());
+  app().Open({Sample("conv_net")});
+  Settle();
+  app().Run(Command::kHeatOff);
+  Settle();
+  ExpectSeen("graph", "one colour per kernel (5 colours, reused)");
+}
+
 // Modules are above the selection, so that the pictures are as wide as with one module.
 TEST_F(OpenedGroupTest, ModulesTakeNoWidthFromThePictures) {
   const std::string folder = Scratch("two");

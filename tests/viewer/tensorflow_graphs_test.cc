@@ -150,6 +150,15 @@ TEST_F(TensorFlowGraphsTest, BeforeAndAfterStandSideBySide) {
   EXPECT_EQ(HighlightedItems("graph").find("before_1"), std::string::npos);
 }
 
+TEST_F(TensorFlowGraphsTest, TheLegendSaysWhatNodesBeforeMarkingAre) {
+  Write("g/before_mark_for_compilation_1.pbtxt", TwoDevices(false));
+  StartOnGraph({Scratch("g")});
+  ExpectSeen("graph", "in no cluster, as before marking");
+  Stop();
+  StartOnGraph({kStack});
+  EXPECT_FALSE(FindSeen(Seen("graph"), "as before marking").has_value());
+}
+
 TEST_F(TensorFlowGraphsTest, TwoGraphsOfTwoPaths) {
   Write("a.pbtxt", TwoDevices(false));
   Write("b.pbtxt", TwoDevices(true));

@@ -98,6 +98,9 @@ struct KernelSheet {
   std::vector<std::string> notes;  // what is missing, and what would fill it
 };
 
+// "times are those of the simulation …; modelled time of all launches: 1.68 us on NVIDIA H100".
+std::string SimulationText(const KernelSheet& sheet);
+
 // "12.5 % of the time: 1.2 ms in 40 events"; empty where the profile has none.
 std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row);
 

@@ -28,6 +28,10 @@ void TensorFlowCanvas::Show(const std::shared_ptr<const TensorFlowDrawing>& draw
   is_fitted_ = is_fitted_ && before->graph == drawing->graph;
   if (is_fitted_) KeepToggled(*before);
   toggled_.reset();
+  has_plain_ = std::ranges::any_of(drawing->pane.boxes.items, [](const auto& item) {
+    const graph::TensorFlowBox& box = item.boxes.front();
+    return item.cluster.empty() && box.reason.empty() && !box.is_plumbing;
+  });
   bands_.clear();
   for (const graph::TensorFlowLane& lane : drawing->layout.lanes)
     bands_.push_back({{lane.left, 0, lane.left + lane.width, drawing->layout.height},
@@ -224,11 +228,14 @@ graph::NodeId TensorFlowCanvas::Step(Command direction) const {
   return next;
 }
 
-std::vector<LegendEntry> TensorFlowLegend(const Theme& theme) {
-  return {{theme[kClusterHue], "a cluster, which XLA compiles, and values across its boundary"},
-          {theme[kOutsideHue], "outside all clusters, and why"},
-          {theme[kPlumbingHue], "constants, arguments, results"},
-          {theme[kCopiedHue], "copied between devices"}};
+std::vector<LegendEntry> TensorFlowLegend(const Theme& theme, bool has_plain) {
+  std::vector<LegendEntry> legend = {
+      {theme[kClusterHue], "a cluster, which XLA compiles, and values across its boundary"},
+      {theme[kOutsideHue], "outside all clusters, and why"},
+      {theme[kPlumbingHue], "constants, arguments, results"},
+      {theme[kCopiedHue], "copied between devices"}};
+  if (has_plain) legend.push_back({theme[Color::kElementwise], "in no cluster, as before marking"});
+  return legend;
 }
 
 }  // namespace hloscope::viewer

@@ -23,13 +23,14 @@ class TensorFlowCanvas {
   // The next drawing differs by it.
   void NoteToggled(const graph::TensorFlowScope& scope) { toggled_ = scope; }
   const TensorFlowDrawing* drawing() const { return drawing_.get(); }
-  const std::shared_ptr<const TensorFlowDrawing>& shared_drawing() const { return drawing_; }
   // `node` of the drawing's graph, or -1; a new one is brought into view.
   void Select(int32_t node);
   graph::NodeId selected() const { return selected_; }
   // Marks nodes in whose names or operations all words occur.
   void Find(const std::string& words);
   size_t found() const { return found_nodes_; }
+  // Some box is in no cluster for no known reason.
+  bool has_plain() const { return has_plain_; }
 
   CanvasEvents Draw(Frame& frame, const char* id, float width, float height, bool minimap);
   GraphCanvas& canvas() { return canvas_; }
@@ -58,9 +59,11 @@ class TensorFlowCanvas {
   std::string sought_;
   std::unordered_set<uint32_t> found_;
   size_t found_nodes_ = 0;
+  bool has_plain_ = false;
 };
 
-// What colours and outlines mean.
-std::vector<LegendEntry> TensorFlowLegend(const Theme& theme);
+// What colours and outlines mean; `has_plain`: some boxes are in no cluster for no known reason, as
+// before marking.
+std::vector<LegendEntry> TensorFlowLegend(const Theme& theme, bool has_plain);
 
 }  // namespace hloscope::viewer

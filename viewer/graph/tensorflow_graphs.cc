@@ -70,7 +70,9 @@ void TensorFlowGraphs::Draw(Frame& frame) {
   DrawToolbar(frame);
   sides_ = SidesOf(frame.context);
   active_ = std::min(active_, sides_.size() - 1);
-  const std::vector<LegendEntry> legend = TensorFlowLegend(frame.theme);
+  for (size_t k = 0; k < sides_.size(); ++k) Show(frame.context, k, sides_[k]);
+  const std::vector<LegendEntry> legend = TensorFlowLegend(
+      frame.theme, canvases_[0].has_plain() || (sides_.size() > 1 && canvases_[1].has_plain()));
   const float legend_height = LegendHeight(frame, legend);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float gap = 6 * frame.scale, count = static_cast<float>(sides_.size());
@@ -142,23 +144,27 @@ void TensorFlowGraphs::DrawHead(Frame& frame, const graph::TensorFlowPane& pane)
   ImGui::PopStyleColor();
 }
 
-void TensorFlowGraphs::DrawSide(Frame& frame, size_t which, const Side& side) {
+// While a scope is being opened the picture stays as it is.
+void TensorFlowGraphs::Show(Context& context, size_t which, const Side& side) {
   const OpenScopes& open = OpenIn(side);
-  const Pending<TensorFlowDrawing>& made =
-      DrawingOf(frame.context, side.file, side.of_second, open);
-  TensorFlowCanvas& canvas = canvases_[which];
-  std::shared_ptr<const TensorFlowDrawing> drawing = made.value;
-  if (!made.ready()) {
-    // While a scope is being opened the picture stays as it is.
-    if (shown_side_[which] == side && made.waiting()) drawing = canvas.shared_drawing();
-    if (drawing == nullptr && !ShowPending(frame, made, "the TensorFlow graph")) return;
-  } else {
-    if (shown_side_[which] == side && shown_open_[which] != open)
-      DropDrawing(frame.context, side.file, side.of_second, shown_open_[which]);
-    shown_side_[which] = side;
-    shown_open_[which] = open;
+  const Pending<TensorFlowDrawing>& made = DrawingOf(context, side.file, side.of_second, open);
+  if (!made.ready()) return;
+  const std::shared_ptr<const TensorFlowDrawing> drawing = made.value;
+  if (shown_side_[which] == side && shown_open_[which] != open)
+    DropDrawing(context, side.file, side.of_second, shown_open_[which]);
+  shown_side_[which] = side;
+  shown_open_[which] = open;
+  canvases_[which].Show(drawing);
+}
+
+void TensorFlowGraphs::DrawSide(Frame& frame, size_t which, const Side& side) {
+  if (shown_side_[which] != side) {
+    const auto& made = DrawingOf(frame.context, side.file, side.of_second, OpenIn(side));
+    ShowPending(frame, made, "the TensorFlow graph");
+    return;
   }
-  canvas.Show(drawing);
+  TensorFlowCanvas& canvas = canvases_[which];
+  const TensorFlowDrawing* drawing = canvas.drawing();
   DrawHead(frame, drawing->pane);
   const Selection& now = frame.context.navigation.selection();
   const bool is_of_this =

@@ -39,6 +39,7 @@ class TensorFlowGraphs {
   const Side& BesideOf(Context& context);
   void DrawToolbar(Frame& frame);
   void DrawHead(Frame& frame, const graph::TensorFlowPane& pane) const;
+  void Show(Context& context, size_t which, const Side& side);
   void DrawSide(Frame& frame, size_t which, const Side& side);
   void Choose(Frame& frame, size_t which, graph::NodeId id);
   OpenScopes& OpenIn(const Side& side) { return open_[{side.file, side.of_second}]; }
