@@ -15,7 +15,6 @@
 #include "profiler/profile_comparison.h"
 #include "profiler/saturating_add.h"
 #include "viewer/facts/kernel_code.h"
-#include "viewer/facts/kernel_details.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"

@@ -34,7 +34,7 @@ struct ReadGraphKey {
 };
 
 // Beyond as many boxes a picture says nothing; what is folded can be opened there.
-constexpr size_t kWhole = 60, kMostOutside = 24, kMostInside = 16;
+constexpr size_t kWhole = 60, kMaxOutside = 24, kMaxInside = 16;
 
 class DrawingMaker {
  public:
@@ -44,7 +44,7 @@ class DrawingMaker {
     out_->graph = graph;
     out_->pane = graph::PaneOf(
         dump.files()[static_cast<size_t>(graph->file)].path, *graph, summary,
-        {.whole = kWhole, .most_outside = kMostOutside, .most_inside = kMostInside, .open = open});
+        {.whole = kWhole, .most_outside = kMaxOutside, .most_inside = kMaxInside, .open = open});
     out_->layout = graph::LayOut(out_->pane.boxes);
     out_->picture.width = out_->layout.width;
     out_->picture.height = out_->layout.height;

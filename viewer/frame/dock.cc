@@ -23,8 +23,8 @@ constexpr int kFramesOfTabs = 3;
 // names, passes have figures too. `width` in logical pixels.
 float LeftShare(std::string_view screen) { return screen == "passes" ? 0.26f : 0.17f; }
 float RightShare(std::string_view screen, float width) {
-  constexpr float kLeastRight = 200;  // in which facts are still read
-  return screen == "graph" ? std::max(0.17f, kLeastRight / std::max(width, 1.0f)) : 0.25f;
+  constexpr float kMinRight = 200;  // in which facts are still read
+  return screen == "graph" ? std::max(0.17f, kMinRight / std::max(width, 1.0f)) : 0.25f;
 }
 constexpr float kAboveShare = 0.22f;  // of the height of the right
 
