@@ -200,6 +200,7 @@ void TensorFlowGraphs::Toggle(size_t which, graph::NodeId id) {
       drawing == nullptr || !id.valid() ? nullptr : drawing->BoxOf(id);
   if (box == nullptr || box->nodes == 1) return;
   OpenScopes& open = OpenIn(sides_[which]);
+  if (open != shown_open_[which]) return;  // the last one is still on its way
   if (open.erase(box->scope()) == 0) open.insert(box->scope());
   canvases_[which].NoteToggled(box->scope());
 }
