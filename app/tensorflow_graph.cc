@@ -41,6 +41,7 @@ std::string TextOf(const OpenedTensorFlowGraph& opened) {
     } else if (why != outside.end() && !why->second->reason.empty()) {
       out += ": in no cluster: " + why->second->reason;
       if (!why->second->evidence.empty()) out += " (" + why->second->evidence + ")";
+      if (!why->second->fix.empty()) out += "; fix: " + why->second->fix;
     }
     out += '\n';
   }

@@ -115,9 +115,13 @@ std::string BordersText(const std::vector<ClusterBorder>& borders,
     border.bytes < 0 ? ++unknown : bytes += border.bytes;
     copied += border.copied() ? 1 : 0;
   }
-  std::string out = fmt::format("{} across cluster boundaries: {}",
-                                Counted(borders.size(), "value"), bytes_text(bytes));
-  if (unknown > 0) out += fmt::format(" and {} of unknown size", unknown);
+  std::string out = Counted(borders.size(), "value") + " across cluster boundaries";
+  if (unknown < std::ssize(borders)) {
+    out += ": " + bytes_text(bytes);
+    if (unknown > 0) out += fmt::format(" and {} of unknown size", unknown);
+  } else {
+    out += borders.size() == 1 ? ", of unknown size" : ", all of unknown size";
+  }
   return out + (copied > 0 ? fmt::format("; {} copied between devices", copied)
                            : "; none is copied between devices");
 }

@@ -45,6 +45,8 @@ struct LayoutOptions {
   int large = 60000;           // items from which on a half or a third of the sweeps has to do
   int exchange_limit = 20000;  // items up to which neighbours are exchanged one by one
   float node_gap = 18, row_gap = 40;
+  // Rows stand further apart, up to `most_row_gap`, until the picture is that high.
+  float least_height = 0, most_row_gap = 0;
   float line_height = 0;  // of nodes with one line of text; 0: with two
   // Rows of nodes are no wider; 0: as the proportion needs.
   float row_width = 0;
@@ -55,13 +57,15 @@ struct LayoutOptions {
 };
 
 // What a picture in a pane of that width, in logical pixels, is laid out with: boxes of one line
-// in rows that have room for as many as the width is times 130 pixels.
+// in rows that have room for as many as the width is times 130 pixels. Few rows may be about
+// two boxes apart: further, and the eye loses what belongs together.
 inline LayoutOptions ForPane(float width) {
   constexpr float kEach = 130, kGap = 8;
   LayoutOptions options;
   options.line_height = 22;
   options.node_gap = kGap;
   options.row_gap = 12;
+  options.most_row_gap = 50;
   options.row_width = std::max(1.0f, std::floor(width / kEach)) * kEach;
   // Lines beside the boxes take room from them.
   options.free_bends = 2;

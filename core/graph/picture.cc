@@ -86,7 +86,8 @@ void FoldableGraph::Refresh() {
     at->second = LevelBuilder(tree_, child_of_leaf_).Build(id);
     Arrange(at->second);
   }
-  for (auto id = open.rbegin(); id != open.rend(); ++id) PlaceLevel(levels_.at(id->index));
+  for (auto id = open.rbegin(); id != open.rend(); ++id)
+    PlaceLevel(levels_.at(id->index), *id == tree_.root() ? least_height_ : 0);
   Compose();
 }
 
@@ -98,6 +99,14 @@ void FoldableGraph::SetPaneWidth(float width) {
   if (anchors_.empty()) anchors_ = MakeAnchors();
   for (auto& [group, level] : levels_) Arrange(level);
   stale_ = true;
+}
+
+// Not laid out again where the picture is higher than either anyway.
+void FoldableGraph::SetLeastHeight(float height) {
+  constexpr float kRounding = 1;
+  stale_ |=
+      picture_.height < std::max(height, least_height_ + kRounding) && height != least_height_;
+  least_height_ = height;
 }
 
 // Rows and order, once: opening something inside changes sizes only.
@@ -150,7 +159,7 @@ float FoldableGraph::PortOffset(NodeId inner, NodeId outside, bool in) const {
   return 0;
 }
 
-void FoldableGraph::PlaceLevel(Level& level) {
+void FoldableGraph::PlaceLevel(Level& level, float least_height) {
   std::vector<FlatNode> sizes = level.sizes;
   for (uint32_t k = 0; k < level.children; ++k) {
     if (!IsOpen(level.items[k])) continue;
@@ -166,7 +175,9 @@ void FoldableGraph::PlaceLevel(Level& level) {
     if (edge.to < level.children)
       ends[e].to = PortOffset(level.items[edge.to], level.items[edge.from], true);
   }
-  level.layout = Place(level.arrangement, sizes, level.flat_edges, ends, options_);
+  LayoutOptions options = options_;
+  options.least_height = least_height;
+  level.layout = Place(level.arrangement, sizes, level.flat_edges, ends, options);
   level.width = level.layout.width + 2 * kFramePadding;
   level.height = level.layout.height + kFrameTitle + kFramePadding;
 }

@@ -75,6 +75,9 @@ class FoldableGraph {
   // Rows are found anew where a pane of that width has room for more boxes side by side, or fewer.
   void SetPaneWidth(float width);
   float row_width() const { return options_.row_width; }
+  // Rows of what is not inside an open group stand further apart, as far as the options allow,
+  // until the picture is that high.
+  void SetLeastHeight(float height);
   // Finds rows and order anew, as after SetAnchors.
   void Rearrange() {
     levels_.clear();
@@ -109,13 +112,14 @@ class FoldableGraph {
   std::vector<NodeId> OpenNodes() const;
   void Arrange(Level& level);
   FlatNode SizeOfBox(NodeId id) const;
-  void PlaceLevel(Level& level);
+  void PlaceLevel(Level& level, float least_height);
   float PortOffset(NodeId inner, NodeId outside, bool in) const;
   void Compose();
   void EmitWires(const Level& level, Point corner, float frame_top, float frame_bottom, bool root);
 
   Tree tree_;
   LayoutOptions options_;
+  float least_height_ = 0;
   std::vector<bool> is_open_;
   std::unordered_map<uint32_t, Level> levels_;  // by NodeId; kept when a group is closed
   Anchors anchors_;

@@ -218,18 +218,33 @@ class Placer {
   }
 
   void StackRows(FlatLayout& out) {
-    float y = 0;
     for (uint32_t r = 0; r < a_.row_count(); ++r) {
       float height = 0;
       for (uint32_t item : Row(r)) {
         if (item < a_.node_count) height = std::max(height, nodes_[item].height);
       }
-      top_.push_back(y);
       height_.push_back(height);
+    }
+    const float gap = RowGap();
+    float y = 0;
+    for (const float height : height_) {
+      top_.push_back(y);
       y += height;
       out.height = std::max(out.height, y);
-      y += height > 0 ? options_.row_gap : options_.row_gap / 2;
+      y += height > 0 ? gap : gap / 2;
     }
+  }
+
+  // After a row without nodes half of it.
+  float RowGap() const {
+    float heights = 0, gaps = 0;
+    for (size_t r = 0; r < height_.size(); ++r) {
+      heights += height_[r];
+      if (r + 1 < height_.size()) gaps += height_[r] > 0 ? 1.0f : 0.5f;
+    }
+    if (gaps == 0 || options_.most_row_gap <= options_.row_gap) return options_.row_gap;
+    return std::clamp((options_.least_height - heights) / gaps, options_.row_gap,
+                      options_.most_row_gap);
   }
 
   void Route(FlatLayout& out) const {

@@ -85,6 +85,11 @@ class Pictures(FolderTest):
                     self.assertIn(why[name], title)
                 status, text, _ = show(path)
                 self.assertEqual((status, len(re.findall(r'(?m)^\S+ \(\w+\)', text))), (0, len(nodes)))
+                # Each line has all that JSON has of its node.
+                lines = dict(re.findall(r'(?m)^(\S+) (\(\w+\).*)', text))
+                for one in nodes:
+                    for key in ('reason', 'evidence', 'fix'):
+                        self.assertIn(one[key], lines[one['node']])
 
     def test_info_of_a_graph(self):
         """What `info` counts in a graph opened alone is what `show` lists; nothing is said of auto-clustering before marking."""

@@ -28,6 +28,26 @@ TEST(Layout, RowsOfAPaneHaveAsManyBoxesAsThereIsRoomFor) {
   }
 }
 
+// As far apart as the height asks for, from the gap of many rows up to the largest one.
+TEST(Layout, FewRowsAreSpreadOverTheHeight) {
+  LayoutOptions options = ForPane(400);
+  const std::vector<FlatNode> nodes(5, FlatNode{100, options.line_height});
+  std::vector<FlatEdge> edges;
+  for (uint32_t k = 1; k < nodes.size(); ++k) edges.push_back({.from = k - 1, .to = k});
+  const Arrangement chain = Arrange(nodes, edges, options);
+  const auto height = [&](float least) {
+    options.least_height = least;
+    return Place(chain, nodes, edges, {}, options).height;
+  };
+  const float boxes = 5 * options.line_height;
+  EXPECT_EQ(height(0), boxes + 4 * options.row_gap);
+  EXPECT_EQ(height(250), 250);
+  EXPECT_EQ(height(5000), boxes + 4 * options.most_row_gap);
+  // Pictures that are not of a pane are as they were.
+  options.most_row_gap = 0;
+  EXPECT_EQ(height(5000), boxes + 4 * options.row_gap);
+}
+
 // Into the free room of their row: not over the border, a neighbour, or an edge that passes.
 TEST(Layout, BoxesGrowAsTheirTextsNeed) {
   FlatLayout layout;

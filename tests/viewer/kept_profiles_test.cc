@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "tests/viewer/reading_fixture.h"
+#include "viewer/facts/profile_model.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -65,6 +66,31 @@ TEST_F(KeptProfilesTest, OneThatIsGoneIsNamed) {
   EXPECT_TRUE(session().document.profile_paths().empty());
   EXPECT_TRUE(Has(Messages(), "profile not opened: there is no " + trace_ + " any more"))
       << Messages();
+}
+
+// It would be shown in the place of the first.
+TEST_F(KeptProfilesTest, ASecondAloneIsNotOpened) {
+  Start({dump_, trace_}, state_);
+  session().document.CompareWith(Sample("conv_net"));
+  Settle();
+  app().Save();
+  Stop();
+  std::filesystem::remove(trace_);
+  Start({dump_}, state_);
+  EXPECT_EQ(session().document.second_profile(), "");
+  EXPECT_TRUE(ProfilePaths(session()).empty());
+}
+
+// A run of the lab shows what it recorded; the next start has what was opened.
+TEST_F(KeptProfilesTest, WhatWasRecordedHereIsNotOpenedAgain) {
+  Start({dump_}, state_);
+  session().document.ShowProfile(trace_);
+  Settle();
+  app().Save();
+  Stop();
+  Start({dump_}, state_);
+  EXPECT_EQ(session().document.profile_paths(), Paths());
+  EXPECT_EQ(Messages(), "");
 }
 
 TEST_F(KeptProfilesTest, ThoseThatWereClosedStayClosed) {

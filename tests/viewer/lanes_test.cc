@@ -1,5 +1,9 @@
 // The screen Kernels without a trace, and what the timeline makes of one: a strip, a roofline of
 // estimates, lanes without events, names of two profiles, steps of the program.
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_internal.h>
+
 #include <cmath>
 
 #include "core/base/file.h"
@@ -8,6 +12,7 @@
 #include "viewer/facts/profile_model.h"
 #include "viewer/facts/timeline_facts.h"
 #include "viewer/facts/timeline_rows.h"
+#include "viewer/facts/trace_partners.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -56,6 +61,40 @@ TEST_F(LanesTest, TheTimelineIsAStripUntilThereIsATrace) {
   EXPECT_EQ(timeline.height, strip);
 }
 
+// As the user has made it, while there is a trace.
+TEST_F(LanesTest, TheTimelineMayBeLowWhileThereIsATrace) {
+  Start({Sample("conv_net")});
+  Press("Ctrl+5");
+  const Dock::Panel& timeline = *app().dock().Find("timeline");
+  ASSERT_GT(timeline.height, 200);
+  ImGuiWindow* window = nullptr;
+  for (ImGuiWindow* each : ImGui::GetCurrentContext()->Windows) {
+    if (std::string_view(each->Name).ends_with("###kernels.timeline")) window = each;
+  }
+  ASSERT_NE(window, nullptr);
+  constexpr float kLow = 70;
+  ImGuiDockNode& node = *window->DockNode;
+  node.Size.y = node.SizeRef.y = kLow;
+  node.WantLockSizeOnce = true;
+  Settle();
+  Press("Ctrl+2");
+  Press("Ctrl+5");
+  EXPECT_LT(timeline.height, 2 * kLow);
+}
+
+TEST_F(LanesTest, ATraceThatIsClosedIsNotExported) {
+  Start({Sample("attention_block"), Sample("conv_net/conv_net.xplane.pb.gz")});
+  Press("Ctrl+5");
+  const View& view = *app().dock().Find("timeline")->view;
+  const auto open = view.Export(ExportFormat::kCsv, session());
+  ASSERT_TRUE(open);
+  EXPECT_TRUE(open->starts_with("lane,row,event")) << *open;
+  session().CloseProfiles();
+  Settle();
+  EXPECT_FALSE(view.Export(ExportFormat::kCsv, session()));
+  EXPECT_EQ(HighlightedItems("timeline"), "");
+}
+
 TEST_F(LanesTest, TheRooflineHasTheEstimatesWhereThereIsNoTrace) {
   Start({Sample("attention_block_h100")});
   Press("Ctrl+5");
@@ -75,6 +114,19 @@ TEST_F(LanesTest, TheRooflineHasTheEstimatesWhereThereIsNoTrace) {
   EXPECT_GT(bounded, 5u);
   const std::string shown = HighlightedItems("roofline");
   EXPECT_TRUE(shown.starts_with("points " + std::to_string(bounded) + "\n")) << shown;
+  // Nothing was measured: the column says so.
+  const auto csv = app().dock().Find("roofline")->view->Export(ExportFormat::kCsv, session());
+  ASSERT_TRUE(csv);
+  EXPECT_TRUE(csv->starts_with("instruction,flop_per_byte,most_flop_per_second\n")) << *csv;
+}
+
+// Flags of dumps are no help for a CPU, which has no PTX.
+TEST_F(LanesTest, StepThreadSaysWhatAModuleOfACpuLacks) {
+  Start({Sample("attention_block")});
+  Press("Ctrl+5");
+  session().requests.Show("thread");
+  Settle();
+  ExpectSeen("thread", "this module was compiled for a CPU");
 }
 
 TEST_F(LanesTest, ALaneWithoutAnEventInSightIsOneRow) {
@@ -94,6 +146,76 @@ TEST_F(LanesTest, ALaneWithoutAnEventInSightIsOneRow) {
   EXPECT_FALSE(rows.SetSight({{0, {2500 * kMicrosecond, 4000 * kMicrosecond}}}));
   EXPECT_TRUE(rows.SetSight({{0, all}}));
   EXPECT_EQ(rows.height(), whole);
+}
+
+// Lanes fold when the camera moves: what F and the arrows lead to is in view after that.
+TEST_F(LanesTest, WhatKeysLeadToIsInViewAfterLanesFold) {
+  constexpr int kThreads = 100, kMiddle = 50;
+  std::string text = R"({"traceEvents":[{"ph":"M","name":"process_name","pid":1,)"
+                     R"("args":{"name":"/host:CPU"}})";
+  for (int thread = 1; thread <= kThreads; ++thread) {
+    for (int depth = 0; depth < 3; ++depth)
+      text += fmt::format(R"(,{{"ph":"X","pid":1,"tid":{},"ts":{},"dur":{},"name":"early {}"}})",
+                          thread, 10 * depth, 1000 - 50 * depth, depth);
+  }
+  text +=
+      fmt::format(R"(,{{"ph":"X","pid":1,"tid":{},"ts":90000,"dur":1000,"name":"late"}})", kMiddle);
+  const std::string path = Scratch("threads.trace.json");
+  ASSERT_TRUE(WriteFileAtomically(path, text + "]}"));
+  Start({path});
+  Press("Ctrl+5");
+  const ProfileModel& model = **ProfileOf(session());
+  const profiler::EventStore& store = model.store();
+  profiler::EventId late, early;  // the last two of one thread
+  for (size_t e = 0; e < store.size() && !late.valid(); ++e) {
+    if (store.text(store.name(profiler::EventId(e))) == "late") late = profiler::EventId(e);
+  }
+  ASSERT_TRUE(late.valid());
+  early = store.Neighbour(late, false);
+  ASSERT_TRUE(early.valid());
+  session().requests.Show("timeline");
+  session().navigation.Select(SelectionOf(model, late));
+  Settle();
+  Press("F");
+  ExpectSeen("timeline", "late");
+  // From where all lanes have three rows to where they have one.
+  session().navigation.Select(SelectionOf(model, early));
+  Settle();
+  Press("F");
+  ExpectSeen("timeline", "early 2");
+  Press("Right");
+  ExpectSeen("timeline", "late");
+}
+
+// Steps that the program marked are by the host's clock, those of the trace's own lane are not.
+TEST_F(LanesTest, MarkedStepsAreNoMeasureForOthers) {
+  Start({Trace()});
+  const std::shared_ptr<const ProfileModel> model = Read().value;
+  ASSERT_NE(model, nullptr) << Messages();
+  TimelineFactsOf(session(), model);
+  Settle();
+  const TimelineFacts& marked = *TimelineFactsOf(session(), model);
+  EXPECT_TRUE(marked.are_marked);
+  TimelineFacts other = marked;
+  other.are_marked = false;
+  EXPECT_EQ(FindTracePartners(*model, marked, *model, marked).aligned_by, "by their first step");
+  EXPECT_NE(FindTracePartners(*model, marked, *model, other).aligned_by, "by their first step");
+}
+
+// Positions of events are of one profile.
+TEST_F(LanesTest, BookmarksOfEventsAreLookedForInTheNextProfile) {
+  Start({Trace()});
+  const std::shared_ptr<const ProfileModel> model = Read().value;
+  ASSERT_NE(model, nullptr) << Messages();
+  session().navigation.Select(SelectionOf(*model, profiler::EventId(size_t{0})));
+  Settle();
+  Press("Ctrl+B");
+  Press("Enter");
+  ASSERT_EQ(session().bookmarks.size(), 1u);
+  ASSERT_TRUE(session().bookmarks[0].is_named());
+  ASSERT_EQ(session().bookmarks[0].selection.kind, SelectionKind::kEvent);
+  session().CloseProfiles();
+  EXPECT_EQ(session().bookmarks[0].selection.kind, SelectionKind::kNothing);
 }
 
 // As devices do in the traces of others.
@@ -128,6 +250,35 @@ TEST_F(LanesTest, StepsAreThoseThatTheProgramMarked) {
   EXPECT_EQ(names, (std::vector<std::string>{"train 0", "train 1", "train 2"}));
   Press("Ctrl+5");
   ExpectSeen("timeline", "3 steps");
+}
+
+TEST_F(LanesTest, TheWordForStepsIsSaidOnce) {
+  std::string text = kMarked;
+  for (size_t at = text.find("train\""); at != std::string::npos; at = text.find("train\""))
+    text.replace(at, 5, "step");
+  const std::string path = Scratch("marked.trace.json");
+  ASSERT_TRUE(WriteFileAtomically(path, text));
+  Start({path});
+  Press("Ctrl+5");
+  ExpectSeen("timeline", "step 1");
+  EXPECT_FALSE(FindSeen(Seen("timeline"), "step step 1").has_value());
+}
+
+// With a profile alone something is open.
+TEST_F(LanesTest, AProfileIsNamedWhereThereIsNoDump) {
+  Start({Trace()});
+  Press("Ctrl+5");
+  ExpectSeen("window", "marked.trace.json");
+  EXPECT_FALSE(FindSeen(Seen("window"), "nothing is open").has_value());
+}
+
+// There is no PTX of a CPU.
+TEST_F(LanesTest, FlagsAreSaidToWriteWhatTheModuleHas) {
+  Start({Sample("conv_net")});
+  Press("Ctrl+5");
+  ExpectSeen("code", "writes LLVM IR");
+  EXPECT_FALSE(FindSeen(Seen("code"), "LLVM IR and").has_value());
+  EXPECT_FALSE(FindSeen(Seen("kernels"), "LLVM IR and").has_value());
 }
 
 TEST_F(LanesTest, TwoProfilesOfOneNameAreToldApart) {

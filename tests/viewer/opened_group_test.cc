@@ -48,6 +48,25 @@ TEST(GraphCanvasTest, ABoxThatIsNotInViewIsFitted) {
   EXPECT_TRUE(canvas.ShowsAll(At(0, 5000, 300, 100)));
 }
 
+// What is selected at the end of a picture leaves no room empty below it.
+TEST(GraphCanvasTest, ABoxIsBroughtWithoutLeavingThePicture) {
+  GraphCanvas canvas;
+  canvas.fills_width = true;
+  graph::Picture picture;
+  picture.width = canvas.width();
+  picture.height = 5000;
+  canvas.x = picture.width / 2;
+  canvas.Bring(At(100, 4970, 100, 22), picture);
+  EXPECT_TRUE(canvas.ShowsAll(At(100, 4970, 100, 22)));
+  EXPECT_LE(canvas.y + canvas.height() / 2 / canvas.zoom, picture.height + 30);
+  canvas.Bring(At(100, 2000, 100, 22), picture);
+  EXPECT_NEAR(canvas.y, 2011, 1) << "in the middle elsewhere";
+  // One that is lower than the canvas keeps its top.
+  picture.height = 300;
+  canvas.Bring(At(100, 270, 100, 22), picture);
+  EXPECT_TRUE(canvas.ShowsAll(At(100, 0, 100, 300)));
+}
+
 class OpenedGroupTest : public ReadingTest {};
 
 TEST_F(OpenedGroupTest, TheLegendCutsNoRow) {
@@ -66,6 +85,60 @@ TEST_F(OpenedGroupTest, TheLegendCutsNoRow) {
     }
     EXPECT_GT(rows, 20);
   }
+}
+
+// In a narrow window the tools are one row: what has no room is behind a button.
+TEST_F(OpenedGroupTest, ANarrowBarHasTheRestOfItsToolsBehindAButton) {
+  Stop();
+  surface_.width = 1024;
+  surface_.height = 700;
+  Start({Sample("conv_net")});
+  Press("Ctrl+2");
+  const View& graph = *app().dock().Find("graph")->view;
+  EXPECT_FALSE(FindSeen(Seen("graph"), "Minimap").has_value());
+  const std::string before = graph.State();
+  ClickOn("graph", "More");
+  ExpectSeen("window", "Minimap");
+  ClickOn("window", "Minimap");
+  EXPECT_NE(graph.State(), before);
+  ClickOn("window", "Neighbours");
+  Press("Escape");
+  EXPECT_NE(HighlightedItems("graph").find(", around"), std::string::npos);
+  ClickOn("graph", "Whole graph");
+  EXPECT_EQ(HighlightedItems("graph").find(", around"), std::string::npos);
+}
+
+// The legend has the colours that are there: none is reused for one kernel.
+TEST_F(OpenedGroupTest, TheLegendHasTheColoursOfThePicture) {
+  Start({Sample("softmax_passes_a100")});
+  Press("Ctrl+2");
+  ExpectSeen("graph", "one colour per kernel");
+  EXPECT_FALSE(FindSeen(Seen("graph"), "reused").has_value());
+  app().Open({Sample("conv_net")});
+  Settle();
+  app().Run(Command::kHeatOff);
+  Settle();
+  ExpectSeen("graph", "one colour per kernel (5 colours, reused)");
+}
+
+// Modules are above the selection, so that the pictures are as wide as with one module.
+TEST_F(OpenedGroupTest, ModulesTakeNoWidthFromThePictures) {
+  const std::string folder = Scratch("two");
+  std::filesystem::create_directories(folder);
+  for (const std::string name : {"1.jit_f", "2.jit_g"})
+    ASSERT_TRUE(WriteFileAtomically(folder + "/module_000" + name + ".before_optimizations.txt",
+                                    "HloModule m\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n"));
+  Start({folder});
+  app().SelectWhenOpen("jit_f:x");
+  Press("Ctrl+2");
+  const Dock::Panel& modules = *app().dock().Find("modules");
+  const Dock::Panel& selection = *app().dock().Find("selection");
+  const Dock::Panel& graph = *app().dock().Find("graph");
+  EXPECT_GT(modules.width, 0);
+  EXPECT_EQ(modules.x, selection.x);
+  EXPECT_LT(modules.y + modules.height, selection.y);
+  EXPECT_EQ(graph.x, 0);
+  EXPECT_GE(graph.width, 0.8F * 1600);
 }
 
 constexpr const char* kBefore = R"(HloModule m

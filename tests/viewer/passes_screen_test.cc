@@ -56,13 +56,18 @@ TEST_F(PassesScreenTest, APassHasWhatItDidBeforeItsNestedPipeline) {
   write("0003.spmd-cleanup.after_pipeline-start.before_dce", 9);
   write("0004.spmd-cleanup.after_dce.before_tuple-simplifier", 8);
   write("0005.spmd-partitioner.after_spmd-partitioning.before_control-dep-rewriter", 8);
-  write("cpu_after_optimizations", 8);
+  write("0006.spmd-inner.after_pipeline-start.before_dce", 8);
+  write("0007.spmd-inner.after_dce.before_tuple-simplifier", 7);
+  write("0008.spmd-partitioner.after_last-pass.before_end", 7);
+  write("cpu_after_optimizations", 7);
   Start({folder});
   Press("Ctrl+3");
   Settle();
   // Cut in its middle.
-  ExpectSeen("passes", "spmd-partitioning…d-cleanup)");
+  ExpectSeen("passes", "spmd-partitioning…-cleanup)");
   ExpectSeen("passes", "▸ spmd-partitioner");
+  // Nothing changed before this one: it is a heading, no work of the pass that runs it.
+  ExpectSeen("passes", "▸ spmd-inner");
   session().navigation.Select(Selection::OfStage(0, 3));
   ASSERT_TRUE(DrawUntil([this] { return ShownChanges(session(), 0, 3).ready(); }));
   EXPECT_EQ(ShownChanges(session(), 0, 3)->counts.added, 7);

@@ -1,9 +1,12 @@
 // Search and palette: what is in view and what begins with the words comes first, and hits of one
 // name are told apart.
+#include <imgui_te_context.h>
+
 #include <filesystem>
 #include <set>
 
 #include "core/base/file.h"
+#include "tests/viewer/drawn.h"
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/model/search_index.h"
 
@@ -74,6 +77,34 @@ TEST_F(SearchOrderTest, EnterGoesToTheModuleInView) {
     EXPECT_EQ(session().navigation.selection().module, module);
     EXPECT_EQ(SelectedName(), "y");
   }
+}
+
+// "no matches" is said of what was searched, not of what is being searched.
+TEST_F(SearchOrderTest, NothingIsSaidToBeMissingBeforeItWasSearched) {
+  Start({Triplets()});
+  Press("Ctrl+P");
+  const auto says = [](std::string_view what) {
+    for (const DrawnText& text : DrawnTexts()) {
+      if (text.text == what) return true;
+    }
+    return false;
+  };
+  // Looked at when a frame ends.
+  bool is_missed = false;
+  ImGuiContextHook hook;
+  hook.Type = ImGuiContextHookType_EndFramePost;
+  std::function<void()> look = [&] { is_missed |= says("no matches"); };
+  hook.UserData = &look;
+  hook.Callback = [](ImGuiContext*, ImGuiContextHook* of) {
+    (*static_cast<std::function<void()>*>(of->UserData))();
+  };
+  const ImGuiID added = ImGui::AddContextHook(ImGui::GetCurrentContext(), &hook);
+  Drive([](ImGuiTestContext* context) { context->KeyChars("y"); });
+  ImGui::RemoveContextHook(ImGui::GetCurrentContext(), added);
+  EXPECT_FALSE(is_missed);
+  EXPECT_FALSE(says("no matches"));
+  Type("zq");
+  EXPECT_TRUE(says("no matches"));
 }
 
 TEST_F(SearchOrderTest, TitlesThatBeginWithTheWordsComeFirstInThePalette) {

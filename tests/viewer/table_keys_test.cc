@@ -1,7 +1,10 @@
 // Keys: those of letters reach the panel under the pointer or the one that takes them, arrows move
 // the row of a table, and what is selected anywhere is scrolled to.
 #include <imgui.h>
+#include <imgui_internal.h>
 #include <imgui_te_context.h>
+
+#include <filesystem>
 
 #include "core/base/file.h"
 #include "tests/viewer/drawn.h"
@@ -9,6 +12,7 @@
 #include "viewer/facts/kernel_code.h"
 #include "viewer/facts/path_facts.h"
 #include "viewer/model/experiment.h"
+#include "viewer/widgets/row_cursor.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -84,6 +88,36 @@ TEST_F(TableKeysTest, ValuesAreAskedForFromTheTableOfResults) {
   EXPECT_TRUE(Has(HighlightedItems("values"), "values of y")) << HighlightedItems("values");
 }
 
+// An instruction of another module has the number of a result, and is none.
+TEST_F(TableKeysTest, ResultsAreOfTheirModule) {
+  const std::string folder = Scratch("two");
+  std::filesystem::create_directories(folder);
+  for (const std::string name : {"jit_f", "jit_g"}) {
+    ASSERT_TRUE(
+        WriteFileAtomically(folder + "/module_000" + (name == "jit_f" ? "1." : "2.") + name +
+                                ".before_optimizations.txt",
+                            "HloModule " + name +
+                                "\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] negate(x)\n"
+                                "  w = f32[4] exponential(y)\n  ROOT z = f32[4] add(w, x)\n}\n"));
+  }
+  Start({folder});
+  app().SelectWhenOpen("jit_f:y");
+  Press("Ctrl+4");
+  app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n1");
+  Settle();
+  Press("F9");
+  ASSERT_GE(session().experiment.findings().size(), 3u);
+  const auto module = session().navigation.module();
+  Focus("divergence");
+  app().SelectWhenOpen("jit_g:w");
+  Settle();
+  ASSERT_EQ(SelectedName(), "w");
+  ASSERT_NE(session().navigation.module(), module);
+  Press("Down");
+  EXPECT_EQ(session().navigation.module(), module);
+  EXPECT_EQ(SelectedName(), "y") << "the first row, not the one after w";
+}
+
 TEST_F(TableKeysTest, RunReachesItsPanelBehindAnotherTab) {
   const std::string path = Scratch("module_0001.jit_f.before_optimizations.txt");
   ASSERT_TRUE(
@@ -134,6 +168,89 @@ TEST_F(TableKeysTest, ArrowsMoveTheRowOfATable) {
   EXPECT_EQ(SelectedName(), order[0]);
   Press("Up");
   EXPECT_EQ(SelectedName(), order[0]) << "there is none above";
+}
+
+// The list that a combo box of the panel has opened is what the arrows are for.
+TEST_F(TableKeysTest, AnOpenListKeepsItsArrows) {
+  Start({Sample("softmax_passes_a100")});
+  Press("Ctrl+3");
+  Focus("passes");
+  Press("Down");
+  const std::string before = HighlightedItems("passes");
+  Click("//###passes.passes/##module");
+  ASSERT_TRUE(ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup));
+  Press("Down");
+  Press("PageDown");
+  EXPECT_EQ(HighlightedItems("passes"), before);
+  Press("Escape");
+  Focus("passes");
+  Press("Down");
+  EXPECT_NE(HighlightedItems("passes"), before);
+}
+
+TEST_F(TableKeysTest, ATableThatIsScrolledSidewaysStaysSo) {
+  surface_ = {.kind = SurfaceKind::kHeadless, .width = 640, .height = 700};
+  Start({Sample("conv_net")});
+  Press("Ctrl+5");
+  const std::vector<std::string> order = Order("kernels");
+  ASSERT_GE(order.size(), 4u);
+  ImGuiWindow* table = nullptr;
+  for (const DrawnText& text : DrawnTexts()) {
+    if (Has(text.window, "kernels.kernels") && text.text == order[0])
+      table = ImGui::FindWindowByName(text.window.c_str());
+  }
+  ASSERT_NE(table, nullptr);
+  ASSERT_GT(table->ScrollMax.x, 50);
+  ImGui::SetScrollX(table, 50);
+  Settle();
+  for (const std::string& name : {order.back(), order.front()}) {
+    app().SelectWhenOpen("jit_conv_net:" + name);
+    Settle();
+    ASSERT_EQ(SelectedName(), name);
+    EXPECT_EQ(table->Scroll.x, 50) << name;
+  }
+}
+
+// Not in every frame while what stands for the selection is on its way, or is in no row.
+TEST_F(TableKeysTest, RowsAreLookedForWhenTheSelectionChanges) {
+  Start({Sample("conv_net")});
+  constexpr int kRows = 1000;
+  RowCursor cursor;
+  int looks = 0;
+  const auto draw = [&](ImGuiTestContext*) {
+    ImGui::SetNextWindowSize({200, 200});
+    ImGui::Begin("rows of a test");
+    if (ImGui::BeginTable("##rows", 1, ImGuiTableFlags_ScrollY)) {
+      Frame frame{.context = session(), .theme = app().theme()};
+      const auto look = [&](int) {
+        ++looks;
+        return false;
+      };
+      cursor.Draw(frame, {.count = kRows,
+                          .is_selected = look,
+                          .is_highlighted = {},
+                          .choose = [](int) {},
+                          .draw =
+                              [](int row) {
+                                ImGui::TableNextRow();
+                                ImGui::TableNextColumn();
+                                ImGui::Text("%d", row);
+                              }});
+      ImGui::EndTable();
+    }
+    ImGui::End();
+  };
+  constexpr int kFrames = 40, kFollowed = 3;
+  DriveWith(draw, [](ImGuiTestContext* context) { context->Yield(kFrames); });
+  EXPECT_GE(looks, kRows);
+  // Once more where what stands for the selection is found.
+  EXPECT_LE(looks, 2 * kFollowed * kRows);
+  looks = 0;
+  app().SelectWhenOpen("jit_conv_net:ynn_fusion");
+  Settle();
+  DriveWith(draw, [](ImGuiTestContext* context) { context->Yield(kFrames); });
+  EXPECT_GE(looks, kRows);
+  EXPECT_LE(looks, 2 * kFollowed * kRows);
 }
 
 TEST_F(TableKeysTest, TablesScrollToWhatIsSelectedElsewhere) {

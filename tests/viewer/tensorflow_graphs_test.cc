@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include "tests/viewer/drawn.h"
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/facts/tensorflow_facts.h"
 #include "viewer/model/document.h"
@@ -100,6 +101,38 @@ TEST_F(TensorFlowGraphsTest, LanesCopiesAndBytes) {
   ExpectSaid("selection", "read by net/exp: FLOAT [256,4], 4.1 kB");
 }
 
+// Wider than the window, of values whose sizes nothing tells.
+TEST_F(TensorFlowGraphsTest, AWideGraphBeginsWhereMostOfItIs) {
+  StartOnGraph({SourcePath("tests/viewer/graphs/session_v1.pbtxt")});
+  ExpectSaid("graph", "70 nodes, 46 in 2 clusters, 8 outside with a reason");
+  ExpectSeen("graph", "18 values across cluster boundaries, all of unknown size");
+  for (const char* text : {"_arg_Placeholder_1_0_1", "Adam_1", "cluster_2: 37 nodes",
+                           "gradients/Mean_grad", "gradients/add_grad"})
+    ExpectSeen("graph", text);
+}
+
+TEST_F(TensorFlowGraphsTest, ReasonsAreNotCut) {
+  StartOnGraph({SourcePath("tests/dump/tensorflow/bad_while/mark_for_compilation_1.pbtxt")});
+  const auto graph = session().document.dump()->TensorFlow(0);
+  const auto summary = session().document.dump()->TensorFlow();
+  size_t lines = 0;
+  std::vector<std::string> drawn;
+  for (const DrawnText& text : DrawnTexts()) drawn.push_back(text.text);
+  const auto boxes = graph::BoxesOf(**graph, **summary);
+  for (const graph::TensorFlowItem& item : boxes.items) {
+    for (const graph::TensorFlowBox& box : item.boxes) {
+      const std::vector<std::string> reason = graph::ReasonLines(box);
+      // Of those in view all lines are there.
+      if (reason.empty() || std::ranges::find(drawn, reason.front()) == drawn.end()) continue;
+      for (const std::string& line : reason) {
+        ++lines;
+        EXPECT_NE(std::ranges::find(drawn, line), drawn.end()) << line;
+      }
+    }
+  }
+  EXPECT_GT(lines, 0u);
+}
+
 TEST_F(TensorFlowGraphsTest, BeforeAndAfterStandSideBySide) {
   Write("g/mark_for_compilation_before_1.pbtxt", TwoDevices(false));
   Write("g/mark_for_compilation_after_1.pbtxt", TwoDevices(true));
@@ -115,6 +148,15 @@ TEST_F(TensorFlowGraphsTest, BeforeAndAfterStandSideBySide) {
   EXPECT_NE(both.find("selected: mul"), both.rfind("selected: mul")) << both;
   Click("**/Both");
   EXPECT_EQ(HighlightedItems("graph").find("before_1"), std::string::npos);
+}
+
+TEST_F(TensorFlowGraphsTest, TheLegendSaysWhatNodesBeforeMarkingAre) {
+  Write("g/before_mark_for_compilation_1.pbtxt", TwoDevices(false));
+  StartOnGraph({Scratch("g")});
+  ExpectSeen("graph", "in no cluster, as before marking");
+  Stop();
+  StartOnGraph({kStack});
+  EXPECT_FALSE(FindSeen(Seen("graph"), "as before marking").has_value());
 }
 
 TEST_F(TensorFlowGraphsTest, TwoGraphsOfTwoPaths) {
@@ -182,6 +224,86 @@ TEST_F(TensorFlowGraphsTest, ExportsAreWhatShowPrints) {
   ASSERT_TRUE(csv);
   EXPECT_EQ(std::ranges::count(*csv, '\n'), 19);
   EXPECT_NE(csv->find("StackPushV2"), std::string::npos) << *csv;
+}
+
+// 70 nodes: two clusters of scopes, and a scope of strings outside.
+std::string ManyScopes() {
+  std::string text = Node("x", "_Arg", "/device:CPU:0", "", "");
+  std::string last = "x";
+  const auto add = [&](const std::string& name, const std::string& op, const std::string& cluster) {
+    text += Node(name, op, "/device:CPU:0", "\"" + last + "\"", cluster);
+    last = name;
+  };
+  for (int layer = 0; layer < 4; ++layer) {
+    for (int k = 0; k < 10; ++k)
+      add("net/layer_" + std::to_string(layer) + "/mul_" + std::to_string(k), "Mul", "cluster_0");
+  }
+  for (int k = 0; k < 29; ++k) add("words/join_" + std::to_string(k), "AsString", "");
+  return text + "versions { }\n";
+}
+
+// A click opens a scope into its nodes, in its cluster; another one on its frame closes it.
+TEST_F(TensorFlowGraphsTest, ScopesOpenInPlace) {
+  Write("g/mark_for_compilation_1.pbtxt", ManyScopes());
+  StartOnGraph({Scratch("g")});
+  ExpectSeen("graph", "cluster_0: 40 nodes");
+  ExpectSeen("graph", "net/layer_1");
+  ExpectSeen("graph", "10 nodes, 10 Mul");
+  ExpectSeen("graph", "a click opens one");
+  const auto sees = [&](std::string_view text) {
+    return FindSeen(Seen("graph"), text).has_value();
+  };
+  EXPECT_FALSE(sees("mul_3"));
+  ClickOn("graph", "net/layer_1");
+  EXPECT_EQ(SelectedNode(), "net/layer_1/mul_0");
+  ExpectSeen("graph", "net/layer_1");
+  ExpectSeen("graph", "mul_3");
+  // Its nodes are nodes as any other.
+  ClickOn("graph", "mul_3");
+  EXPECT_EQ(SelectedNode(), "net/layer_1/mul_3");
+  ExpectSaid("selection", "in cluster_0, which XLA compiles as one program");
+  Press("Down");
+  EXPECT_EQ(SelectedNode(), "net/layer_1/mul_4");
+  // As it looks.
+  View& view = *app().dock().Find("graph")->view;
+  const auto svg = view.Export(ExportFormat::kSvg, session());
+  ASSERT_TRUE(svg);
+  EXPECT_NE(svg->find(">mul_3<"), std::string::npos);
+  EXPECT_NE(svg->find(">net/layer_1  10 nodes"), std::string::npos);
+  ClickOn("graph", "net/layer_1");
+  EXPECT_FALSE(sees("mul_3"));
+  // By keys, too: of what is selected, and the scope around it.
+  Press("Enter");
+  ExpectSeen("graph", "mul_3");
+  SelectNode("net/layer_1/mul_5");
+  Press("Backspace");
+  EXPECT_FALSE(sees("mul_5"));
+}
+
+// Each wire is drawn in the innermost frame that has both its ends, and each node is once there.
+TEST_F(TensorFlowGraphsTest, AnOpenScopeHasItsWires) {
+  Write("g/mark_for_compilation_1.pbtxt", ManyScopes());
+  const auto dump = dump::DumpModel::Open(Scratch("g"), Limits{});
+  ASSERT_TRUE(dump);
+  const auto graph = *(*dump)->TensorFlow(0);
+  const auto summary = *(*dump)->TensorFlow();
+  graph::TensorFlowFolding folding{.whole = 60, .most_outside = 24, .most_inside = 16, .open = {}};
+  const auto closed = graph::BoxesOf(*graph, *summary, folding);
+  ASSERT_EQ(closed.items.front().boxes.size(), 4u);
+  EXPECT_EQ(closed.items.front().wires.size(), 3u);
+  folding.open.insert(closed.items.front().boxes[1].scope());
+  const auto open = graph::BoxesOf(*graph, *summary, folding);
+  const graph::TensorFlowBox& layer = open.items.front().boxes[1];
+  EXPECT_EQ(layer.inside.size(), 10u);
+  EXPECT_EQ(layer.wires.size(), 9u);
+  EXPECT_EQ(open.items.front().wires.size(), 3u);
+  EXPECT_EQ(open.wires.size(), closed.wires.size());
+  int64_t nodes = 0;
+  for (const graph::TensorFlowBox& box : layer.inside) nodes += box.nodes;
+  EXPECT_EQ(nodes, layer.nodes);
+  // Small graphs are not folded.
+  folding = {.whole = 70, .most_outside = 1, .most_inside = 1, .open = {}};
+  EXPECT_FALSE(graph::BoxesOf(*graph, *summary, folding).is_folded);
 }
 
 TEST_F(TensorFlowGraphsTest, PairsAreFoundByName) {

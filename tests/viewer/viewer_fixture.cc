@@ -152,7 +152,8 @@ std::string ViewerTest::Messages() {
   return out;
 }
 
-void ViewerTest::Drive(const std::function<void(ImGuiTestContext*)>& body) {
+void ViewerTest::DriveWith(const std::function<void(ImGuiTestContext*)>& draw,
+                           const std::function<void(ImGuiTestContext*)>& body) {
   std::string name = "drive" + std::to_string(drives_++);
   ImGuiTest* test =
       ImGuiTestEngine_RegisterTest(engine_, "viewer", name.c_str(), __FILE__, __LINE__);
@@ -162,6 +163,7 @@ void ViewerTest::Drive(const std::function<void(ImGuiTestContext*)>& body) {
     ImGui::SetNavCursorVisible(is_shown);
     body(context);
   };
+  if (draw) test->GuiFunc = draw;
   ImGuiTestEngine_QueueTest(engine_, test, ImGuiTestRunFlags_RunFromCommandLine);
   while (!ImGuiTestEngine_IsTestQueueEmpty(engine_)) {
     application_->DrawFrame();

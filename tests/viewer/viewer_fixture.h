@@ -38,7 +38,10 @@ class ViewerTest : public ::testing::Test {
   void Settle();
   // Does what a user does, then waits until it is answered. Names of items are those of ImGui's
   // test engine: "**/name".
-  void Drive(const std::function<void(ImGuiTestContext*)>& body);
+  void Drive(const std::function<void(ImGuiTestContext*)>& body) { DriveWith({}, body); }
+  // The same while `draw` draws windows of its own in every frame.
+  void DriveWith(const std::function<void(ImGuiTestContext*)>& draw,
+                 const std::function<void(ImGuiTestContext*)>& body);
   // Presses a chord such as "Ctrl+P", types into the field that has the keys, clicks an item.
   void Press(std::string_view chord);
   void Type(std::string_view text);

@@ -7,16 +7,23 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/debug/explain/kernels/machine_code.h"
+#include "core/dump/dump_model.h"
 #include "viewer/model/anchor.h"
 #include "viewer/model/context.h"
 #include "viewer/model/pending.h"
 #include "viewer/model/text_document.h"
 
 namespace hloscope::viewer {
+
+// What the flags of a dump write of the kernels of a module.
+inline std::string_view CodeFormsOf(const dump::ModuleEntry& module) {
+  return module.device == "cpu" ? "LLVM IR" : "LLVM IR and PTX";
+}
 
 // By file of the dump, lines counted from 0; a file without lines of the instruction has none.
 struct CodeLines {

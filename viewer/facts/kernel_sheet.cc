@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -14,10 +12,9 @@
 #include "core/dump/own_compilation.h"
 #include "core/graph/kernel_work.h"
 #include "core/graph/lanes.h"
-#include "core/replay/gpu_targets.h"
 #include "profiler/profile_comparison.h"
 #include "profiler/saturating_add.h"
-#include "profiler/what_if.h"
+#include "viewer/facts/kernel_code.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
@@ -40,55 +37,6 @@ struct Inputs {
   std::string other_error;  // why the second cannot be read
   int32_t dump_module = -1, stage = -1;
 };
-
-// "regs:32 static_shared:0 grid:4,1,1 block:128,1,1 occ_pct:100": the number after a key.
-std::optional<double> DetailOf(std::string_view details, std::string_view key) {
-  const size_t at = details.find(key);
-  if (at == std::string_view::npos) return std::nullopt;
-  double value = 0;
-  const char* first = details.data() + at + key.size();
-  if (std::from_chars(first, details.data() + details.size(), value).ec != std::errc()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
-std::optional<dump::Extent3> ExtentOf(std::string_view details, std::string_view key) {
-  const size_t at = details.find(key);
-  if (at == std::string_view::npos) return std::nullopt;
-  dump::Extent3 extent{};
-  const char* position = details.data() + at + key.size();
-  const char* end = details.data() + details.size();
-  for (int64_t& size : extent) {
-    auto [stopped, error] = std::from_chars(position, end, size);
-    if (error != std::errc()) return std::nullopt;
-    position = stopped == end ? end : stopped + 1;
-  }
-  return extent;
-}
-
-// Arguments of the longest event of a row.
-void AddDetails(const profiler::EventStore& store, KernelRow& row) {
-  for (const profiler::Argument& argument : store.Arguments(row.longest)) {
-    const auto* text = std::get_if<std::string>(&argument.value);
-    const auto* real = std::get_if<double>(&argument.value);
-    if (argument.name == "theoretical_occupancy_pct" && real != nullptr) {
-      row.occupancy = *real / 100;
-      row.is_occupancy_bound = false;
-    }
-    if (argument.name != "kernel_details" || text == nullptr) continue;
-    if (auto registers = DetailOf(*text, "regs:")) row.registers = std::llround(*registers);
-    const double shared = DetailOf(*text, "static_shared:").value_or(0) +
-                          DetailOf(*text, "dynamic_shared:").value_or(0);
-    if (text->find("shared:") != std::string::npos) row.shared_bytes = std::llround(shared);
-    if (auto blocks = ExtentOf(*text, "grid:")) row.launch.blocks = blocks;
-    if (auto threads = ExtentOf(*text, "block:")) row.launch.threads = threads;
-    if (auto percent = DetailOf(*text, "occ_pct:")) {
-      row.occupancy = *percent / 100;
-      row.is_occupancy_bound = false;
-    }
-  }
-}
 
 class SheetMaker {
  public:
@@ -163,26 +111,6 @@ class SheetMaker {
     }
     sheet_->has_times = !sheet_->rows.empty();
     return {};
-  }
-
-  // By times() of the attribution.
-  static std::vector<std::vector<KernelElsewhere>> ElsewhereOf(const Attribution& attribution) {
-    std::vector<profiler::DeviceFacts> devices;
-    for (const std::string& name : replay::GpuTargetNames()) {
-      const auto described = replay::ReadGpuTarget(name, Limits());
-      if (described.has_value()) devices.push_back(profiler::FactsFromTarget(*described));
-    }
-    std::vector<std::vector<KernelElsewhere>> out(attribution.times().size());
-    for (const profiler::WhatIf& what_if : profiler::WhatIfOn(attribution, devices)) {
-      for (const profiler::DeviceEstimate& estimate : what_if.estimates) {
-        out[estimate.time].push_back({what_if.device.name, std::string(ToString(estimate.bound)),
-                                      estimate.us, estimate.occupancy, !estimate.counts_registers});
-      }
-    }
-    for (std::vector<KernelElsewhere>& row : out) {
-      std::ranges::stable_sort(row, {}, &KernelElsewhere::us);
-    }
-    return out;
   }
 
   // Kernels are code of the module as it was compiled.
@@ -371,28 +299,8 @@ class SheetMaker {
     return in_.dump != nullptr && dump::IsOwnCompilation(*in_.dump, in_.dump_module);
   }
 
-  // "times are those of the simulation …; on NVIDIA H100 all launches take 12 us by the model".
-  void SayWhatIsSimulated() {
-    std::string note(profiler::kSimulatedTimes);
-    const auto row = std::ranges::find_if(
-        sheet_->rows, [](const KernelRow& r) { return !r.sums.model_device.empty(); });
-    if (row != sheet_->rows.end()) {
-      note += fmt::format("; modelled time of all launches: {} on {}",
-                          TimeText(1e6 * sheet_->model_us), row->sums.model_device);
-    }
-    std::map<std::string, double> elsewhere;
-    for (const KernelRow& r : sheet_->rows) {
-      for (const KernelElsewhere& e : r.elsewhere) elsewhere[e.device] += e.us;
-    }
-    for (const auto& [device, us] : elsewhere) {
-      if (row != sheet_->rows.end() && device == row->sums.model_device) continue;
-      note += fmt::format(", {} on {}", TimeText(1e6 * us), device);
-    }
-    sheet_->notes.push_back(std::move(note));
-  }
-
   void Explain() {
-    if (sheet_->is_simulated) SayWhatIsSimulated();
+    if (sheet_->is_simulated) sheet_->notes.push_back(SimulationText(*sheet_));
     if (in_.profile != nullptr && in_.dump != nullptr && sheet_->has_times) SayWhatRan();
     if (in_.profile == nullptr) {
       sheet_->notes.emplace_back(
@@ -415,10 +323,12 @@ class SheetMaker {
       for (const std::string& note : sheet_->comparison->notes) sheet_->notes.push_back(note);
     }
     if (in_.dump != nullptr && !HasCode()) {
-      sheet_->notes.emplace_back(
+      const auto module = static_cast<size_t>(in_.dump_module);
+      sheet_->notes.push_back(
           IsOwn() ? dump::kNoOwnCode
-                  : "no code in this dump: --xla_dump_hlo_as_text "
-                    "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$ write LLVM IR and PTX");
+                  : fmt::format("no code in this dump: --xla_dump_hlo_as_text "
+                                "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$ write {}",
+                                CodeFormsOf(in_.dump->modules()[module])));
     }
   }
 
@@ -427,73 +337,6 @@ class SheetMaker {
   std::unordered_map<std::string, size_t> rows_;
   std::unordered_map<std::string_view, InstructionId> ids_;  // of the program in view
 };
-
-}  // namespace
-
-double KernelRow::flops_per_second() const {
-  return mean() == 0 ? 0 : (cost.flops + cost.transcendentals) / (mean() * 1e-12);
-}
-double KernelRow::bytes_per_second() const {
-  return mean() == 0 ? 0 : cost.bytes() / (mean() * 1e-12);
-}
-
-std::string LaunchText(const KernelRow& row) {
-  if (row.sums.launches == 0) return {};
-  const profiler::LaunchFigures& figures = row.sums.figures;
-  const auto count = [&](uint64_t sum) {
-    return CountText(std::llround(row.PerLaunch(static_cast<double>(sum))));
-  };
-  std::string text = fmt::format("{} warp instructions, {:.0f} % active lanes",
-                                 count(figures.warp_instructions), 100 * figures.active_lanes());
-  if (figures.sectors() > 0) {
-    text += fmt::format("; {} global memory sectors, {:.0f} % of their bytes used",
-                        count(figures.sectors()), 100 * figures.coalesced());
-  }
-  if (figures.shared_read_bytes + figures.shared_written_bytes > 0) {
-    text += fmt::format("; {} bank conflicts", count(figures.conflicts()));
-  }
-  if (figures.products() > 0) {
-    text += fmt::format("; {} tensor core multiply-adds", count(figures.products()));
-  }
-  if (figures.padding_bytes > 0) {
-    text += fmt::format("; {} read past the end of an argument",
-                        BytesText(static_cast<int64_t>(figures.padding_bytes)));
-  }
-  if (row.model_us() > 0) {
-    text += fmt::format("; model: {} on {}, bound by {}", TimeText(1e6 * row.model_us()),
-                        row.sums.model_device, row.sums.bound);
-  }
-  return text;
-}
-
-std::string ElsewhereText(const KernelRow& row) {
-  std::string text;
-  for (const KernelElsewhere& e : row.elsewhere) {
-    text += fmt::format("{}{} {} ({}", text.empty() ? "modelled: " : ", ", e.device,
-                        TimeText(1e6 * e.us), e.bound);
-    if (e.occupancy >= 0) {
-      text += fmt::format(", occupancy {}{:.0f} %", e.is_occupancy_bound ? "at most " : "",
-                          100 * e.occupancy);
-    }
-    text += ')';
-  }
-  return text;
-}
-
-std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row) {
-  if (row.count == 0) return {};
-  if (sheet.is_simulated && row.model_us() > 0) {
-    return fmt::format("{:.1f} % of modelled time: {} in {}",
-                       100 * row.sums.model_us / sheet.model_us, TimeText(1e6 * row.sums.model_us),
-                       CountedText(row.sums.launches, "launch", "launches"));
-  }
-  const double share =
-      static_cast<double>(row.self) / static_cast<double>(std::max<int64_t>(sheet.work, 1));
-  return fmt::format("{:.1f} % of the time: {} in {}", 100 * share,
-                     TimeText(static_cast<double>(row.self)), CountedText(row.count, "event"));
-}
-
-namespace {
 
 struct SheetKey {
   using Value = KernelSheet;

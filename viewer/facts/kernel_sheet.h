@@ -98,6 +98,15 @@ struct KernelSheet {
   std::vector<std::string> notes;  // what is missing, and what would fill it
 };
 
+// Registers, shared memory in bytes, launch dimensions and occupancy, as far as the longest event
+// of the row tells them: `kernel_details` and `theoretical_occupancy_pct` of XLA's traces.
+void AddDetails(const profiler::EventStore& store, KernelRow& row);
+// On every device that is described, by times() of the attribution; the fastest first.
+std::vector<std::vector<KernelElsewhere>> ElsewhereOf(const profiler::Attribution& attribution);
+
+// "times are those of the simulation …; modelled time of all launches: 1.68 us on NVIDIA H100".
+std::string SimulationText(const KernelSheet& sheet);
+
 // "12.5 % of the time: 1.2 ms in 40 events"; empty where the profile has none.
 std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row);
 

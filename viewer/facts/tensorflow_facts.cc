@@ -23,6 +23,7 @@ struct TensorFlowDrawingKey {
   using Value = TensorFlowDrawing;
   int32_t file = -1;
   uint64_t second = 0;  // the reading of the second dump; 0: of the first
+  OpenScopes open = {};
   auto operator<=>(const TensorFlowDrawingKey&) const = default;
 };
 
@@ -32,14 +33,18 @@ struct ReadGraphKey {
   auto operator<=>(const ReadGraphKey&) const = default;
 };
 
+// Beyond as many boxes a picture says nothing; what is folded can be opened there.
+constexpr size_t kWhole = 60, kMaxOutside = 24, kMaxInside = 16;
+
 class DrawingMaker {
  public:
   std::shared_ptr<const TensorFlowDrawing> Make(
       const dump::DumpModel& dump, const std::shared_ptr<const dump::TensorFlowGraph>& graph,
-      const dump::TensorFlowSummary& summary) {
+      const dump::TensorFlowSummary& summary, const OpenScopes& open) {
     out_->graph = graph;
-    out_->pane =
-        graph::PaneOf(dump.files()[static_cast<size_t>(graph->file)].path, *graph, summary);
+    out_->pane = graph::PaneOf(
+        dump.files()[static_cast<size_t>(graph->file)].path, *graph, summary,
+        {.whole = kWhole, .most_outside = kMaxOutside, .most_inside = kMaxInside, .open = open});
     out_->layout = graph::LayOut(out_->pane.boxes);
     out_->picture.width = out_->layout.width;
     out_->picture.height = out_->layout.height;
@@ -48,8 +53,7 @@ class DrawingMaker {
     for (uint32_t k = 0; k < items.size(); ++k) AddItem(k, items[k]);
     for (uint32_t w = 0; w < out_->pane.boxes.wires.size(); ++w) {
       const graph::TensorFlowWire& wire = out_->pane.boxes.wires[w];
-      AddWire(wire, out_->layout.wires[w], {.item = -1, .wire = w}, items_[wire.from],
-              items_[wire.to]);
+      AddWire({&wire, &out_->layout.wires[w], false}, items_[wire.from], items_[wire.to]);
     }
     return out_;
   }
@@ -64,45 +68,63 @@ class DrawingMaker {
                                    .y = area.y,
                                    .width = area.width,
                                    .height = area.height,
-                                   .open = shown.box < 0});
+                                   .open = shown.box == nullptr || shown.box->is_open()});
     return id;
   }
 
   // The frame of a cluster before what is in it.
   void AddItem(uint32_t k, const graph::TensorFlowItem& item) {
+    graph::NodeId frame;
+    if (!item.cluster.empty()) items_.push_back(frame = Add(out_->layout.items[k], {.item = k}));
     std::vector<graph::NodeId> inside;
-    if (!item.cluster.empty()) items_.push_back(Add(out_->layout.items[k], {.item = k, .box = -1}));
-    for (size_t b = 0; b < item.boxes.size(); ++b) {
-      inside.push_back(Add(out_->layout.boxes[k][b], {.item = k, .box = static_cast<int32_t>(b)}));
-      for (const int32_t n : item.boxes[b].members)
-        out_->shown_of_node[static_cast<size_t>(n)] = inside.back();
-    }
+    for (size_t b = 0; b < item.boxes.size(); ++b)
+      inside.push_back(AddBox(k, item.boxes[b], out_->layout.boxes[k][b], frame));
     if (item.cluster.empty()) items_.push_back(inside.front());
-    for (uint32_t w = 0; w < item.wires.size(); ++w)
-      AddWire(item.wires[w], out_->layout.inner[k][w], {.item = static_cast<int32_t>(k), .wire = w},
-              inside[item.wires[w].from], inside[item.wires[w].to]);
+    AddInnerWires(item.wires, out_->layout.inner[k], inside);
   }
 
-  void AddWire(const graph::TensorFlowWire& wire, const graph::TensorFlowPath& path,
-               TensorFlowDrawing::Wire of, graph::NodeId from, graph::NodeId to) {
+  graph::NodeId AddBox(uint32_t k, const graph::TensorFlowBox& box,
+                       const graph::TensorFlowSpot& spot, graph::NodeId frame) {
+    const graph::NodeId id = Add(spot.area, {.item = k, .box = &box, .frame = frame});
+    if (!box.is_open()) {
+      for (const int32_t n : box.members) out_->shown_of_node[static_cast<size_t>(n)] = id;
+      return id;
+    }
+    std::vector<graph::NodeId> inside;
+    for (size_t b = 0; b < box.inside.size(); ++b)
+      inside.push_back(AddBox(k, box.inside[b], spot.inside[b], id));
+    AddInnerWires(box.wires, spot.wires, inside);
+    return id;
+  }
+
+  void AddInnerWires(const std::vector<graph::TensorFlowWire>& wires,
+                     const std::vector<graph::TensorFlowPath>& paths,
+                     const std::vector<graph::NodeId>& inside) {
+    for (size_t w = 0; w < wires.size(); ++w)
+      AddWire({&wires[w], &paths[w], true}, inside[wires[w].from], inside[wires[w].to]);
+  }
+
+  void AddWire(TensorFlowDrawing::Wire wire, graph::NodeId from, graph::NodeId to) {
+    const graph::TensorFlowPath& path = *wire.path;
     graph::Wire drawn{.from = from, .to = to};
     drawn.first_point = static_cast<uint32_t>(out_->picture.points.size());
     drawn.point_count = static_cast<uint32_t>(path.points.size());
-    drawn.bytes = wire.bytes;
-    drawn.edges = static_cast<uint32_t>(std::max<int64_t>(wire.values, 1));
+    drawn.bytes = wire.of->bytes;
+    drawn.edges = static_cast<uint32_t>(std::max<int64_t>(wire.of->values, 1));
     out_->picture.points.insert(out_->picture.points.end(), path.points.begin(), path.points.end());
     out_->picture.wires.push_back(drawn);
-    out_->wires.push_back(of);
+    out_->wires.push_back(wire);
   }
 
   std::shared_ptr<TensorFlowDrawing> out_ = std::make_shared<TensorFlowDrawing>();
   std::vector<graph::NodeId> items_;  // by item: what wires between items end at
 };
 
-Computed<TensorFlowDrawing> MakeDrawing(const dump::DumpModel& dump, int32_t file) {
+Computed<TensorFlowDrawing> MakeDrawing(const dump::DumpModel& dump, int32_t file,
+                                        const OpenScopes& open) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto graph, dump.TensorFlow(file));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto summary, dump.TensorFlow());
-  return DrawingMaker().Make(dump, graph, *summary);
+  return DrawingMaker().Make(dump, graph, *summary, open);
 }
 
 // The file's name without its ending and without "before" and "after".
@@ -272,12 +294,27 @@ int32_t GraphBesideOf(const dump::DumpModel& dump, int32_t file) {
   return -1;
 }
 
-const Pending<TensorFlowDrawing>& DrawingOf(Context& context, int32_t file, bool of_second) {
+const graph::Box* TensorFlowDrawing::Find(const graph::TensorFlowScope& scope) const {
+  const auto found = std::ranges::find_if(shown, [&](const Shown& each) {
+    return each.box != nullptr && each.box->nodes > 1 && each.box->scope() == scope;
+  });
+  return found == shown.end()
+             ? nullptr
+             : picture.Find(graph::NodeId(static_cast<uint32_t>(found - shown.begin())));
+}
+
+const Pending<TensorFlowDrawing>& DrawingOf(Context& context, int32_t file, bool of_second,
+                                            const OpenScopes& open) {
   const auto dump = of_second ? context.second.dump().value : context.document.dump().value;
   return (of_second ? context.second.cache() : context.cache)
-      .Get(TensorFlowDrawingKey{file, of_second ? context.second.reading() : 0},
+      .Get(TensorFlowDrawingKey{file, of_second ? context.second.reading() : 0, open},
            "drawing the TensorFlow graph",
-           [dump, file](TaskControl&) { return MakeDrawing(*dump, file); });
+           [dump, file, open](TaskControl&) { return MakeDrawing(*dump, file, open); });
+}
+
+void DropDrawing(Context& context, int32_t file, bool of_second, const OpenScopes& open) {
+  (of_second ? context.second.cache() : context.cache)
+      .Drop(TensorFlowDrawingKey{file, of_second ? context.second.reading() : 0, open});
 }
 
 std::vector<SummaryLine> SummarizeGraphNode(Context& context) {

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,13 +35,15 @@ struct TensorFlowDrawing {
   graph::Picture picture;
   struct Shown {
     uint32_t item = 0;
-    int32_t box = -1;  // of the item; -1: the cluster itself
+    const graph::TensorFlowBox* box = nullptr;  // null: the cluster itself
+    graph::NodeId frame = {};                   // around it; invalid: none
   };
   std::vector<Shown> shown;
   std::vector<graph::NodeId> shown_of_node;  // by node of the graph; invalid: in a function
   struct Wire {
-    int32_t item = -1;  // that it is inside of; -1: between items
-    uint32_t wire = 0;
+    const graph::TensorFlowWire* of = nullptr;
+    const graph::TensorFlowPath* path = nullptr;
+    bool is_inside = false;  // of a frame
   };
   std::vector<Wire> wires;  // by wire of the picture
 
@@ -48,24 +51,19 @@ struct TensorFlowDrawing {
     return pane.boxes.items[shown[id.index].item];
   }
   // Null: a cluster.
-  const graph::TensorFlowBox* BoxOf(graph::NodeId id) const {
-    const Shown& at = shown[id.index];
-    return at.box < 0 ? nullptr : &ItemOf(id).boxes[static_cast<size_t>(at.box)];
-  }
-  const graph::TensorFlowWire& WireOf(uint32_t wire) const {
-    const Wire& at = wires[wire];
-    return at.item < 0 ? pane.boxes.wires[at.wire]
-                       : pane.boxes.items[static_cast<size_t>(at.item)].wires[at.wire];
-  }
-  const graph::TensorFlowPath& PathOf(uint32_t wire) const {
-    const Wire& at = wires[wire];
-    return at.item < 0 ? layout.wires[at.wire]
-                       : layout.inner[static_cast<size_t>(at.item)][at.wire];
-  }
+  const graph::TensorFlowBox* BoxOf(graph::NodeId id) const { return shown[id.index].box; }
+  // The box of a scope, or its frame where it is open; null: it is not in the picture.
+  const graph::Box* Find(const graph::TensorFlowScope& scope) const;
 };
 
 // Made in the background; ask again in every frame. Of the second dump where `of_second`.
-const Pending<TensorFlowDrawing>& DrawingOf(Context& context, int32_t file, bool of_second);
+// `open`: scopes that are frames. Graphs of more nodes than a picture can show are folded into
+// scopes.
+using OpenScopes = std::set<graph::TensorFlowScope>;
+const Pending<TensorFlowDrawing>& DrawingOf(Context& context, int32_t file, bool of_second,
+                                            const OpenScopes& open);
+// Forgets a drawing that another one has taken the place of.
+void DropDrawing(Context& context, int32_t file, bool of_second, const OpenScopes& open);
 
 // The selected node: its cluster, or why it is in none and what would change that; its inputs and
 // users with type, shape and bytes. Nothing until the graph is read.

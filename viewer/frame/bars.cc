@@ -94,8 +94,11 @@ void Application::DrawCrumbs(Frame& frame, float right) {
   const Pending<dump::DumpModel>& dump = session_.document.dump();
   if (!dump.ready()) {
     ImGui::AlignTextToFramePadding();
+    const std::vector<std::string>& profiles = session_.document.profile_paths();
     Label(theme(), Color::kTextSecondary,
-          dump.waiting() ? session_.document.path() : "nothing is open");
+          dump.waiting()     ? session_.document.path()
+          : profiles.empty() ? "nothing is open"
+                             : SafeText(profiles.front(), 120));
     return;
   }
   Selection now = session_.navigation.selection();

@@ -20,11 +20,13 @@ std::string WindowName(const ViewRow& row, std::string_view screen) {
 constexpr int kFramesOfTabs = 3;
 
 // The shares of a screen's width for the areas at its sides: graphs need all there is, modules are
-// names, passes have figures too.
-float LeftShare(std::string_view screen) {
-  return screen == "passes" ? 0.26f : screen == "graph" ? 0.12f : 0.17f;
+// names, passes have figures too. `width` in logical pixels.
+float LeftShare(std::string_view screen) { return screen == "passes" ? 0.26f : 0.17f; }
+float RightShare(std::string_view screen, float width) {
+  constexpr float kMinRight = 200;  // in which facts are still read
+  return screen == "graph" ? std::max(0.17f, kMinRight / std::max(width, 1.0f)) : 0.25f;
 }
-float RightShare(std::string_view screen) { return screen == "graph" ? 0.2f : 0.25f; }
+constexpr float kAboveShare = 0.22f;  // of the height of the right
 
 }  // namespace
 
@@ -105,7 +107,7 @@ void Dock::FocusNext() {
   wanted_focus_ = now == here.end() || now + 1 == here.end() ? here.front() : *(now + 1);
 }
 
-void Dock::BuildLayout(unsigned dock, float width, float height) {
+void Dock::BuildLayout(unsigned dock, float width, float height, float scale) {
   ImGui::DockBuilderRemoveNode(dock);
   ImGui::DockBuilderAddNode(dock, ImGuiDockNodeFlags_DockSpace);
   ImGui::DockBuilderSetNodeSize(dock, ImVec2(width, height));
@@ -113,11 +115,13 @@ void Dock::BuildLayout(unsigned dock, float width, float height) {
     return std::ranges::any_of(
         panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == area; });
   };
-  ImGuiID centre = dock, left = 0, right = 0, bottom = 0, middle = 0;
+  ImGuiID centre = dock, left = 0, right = 0, above = 0, bottom = 0, middle = 0;
   if (has("left"))
     ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, LeftShare(screen_), &left, &centre);
   if (has("right"))
-    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, RightShare(screen_), &right, &centre);
+    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, RightShare(screen_, width / scale), &right,
+                                &centre);
+  if (has("above")) ImGui::DockBuilderSplitNode(right, ImGuiDir_Up, kAboveShare, &above, &right);
   if (has("bottom")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.36f, &bottom, &centre);
   if (has("middle")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.5f, &middle, &centre);
   for (const Panel& panel : panels_) {
@@ -126,6 +130,7 @@ void Dock::BuildLayout(unsigned dock, float width, float height) {
     ImGuiID node = area == "left"     ? left
                    : area == "middle" ? middle
                    : area == "right"  ? right
+                   : area == "above"  ? above
                    : area == "bottom" ? bottom
                                       : centre;
     ImGui::DockBuilderDockWindow(WindowName(*panel.row, screen_).c_str(), node);
@@ -155,7 +160,8 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
       // divided.
       const ImGuiDockNode* node = ImGui::DockBuilderGetNode(dock);
       bool saved = node != nullptr && (node->IsSplitNode() || node->Windows.Size > 0);
-      if (wants_reset_ || (!saved && !built_.contains(screen_))) BuildLayout(dock, size.x, size.y);
+      if (wants_reset_ || (!saved && !built_.contains(screen_)))
+        BuildLayout(dock, size.x, size.y, frame.scale);
       wants_reset_ = false;
       built_.insert(screen_);
     } else if (ImGui::DockBuilderGetNode(dock) == nullptr) {
@@ -228,11 +234,11 @@ void Dock::SizeStrip(const Frame& frame, Panel& panel) const {
   panel.was_strip = is_strip;
 }
 
-// An area at the right, or beside the graphs, whose views have nothing to show gives its room to
-// the others, unless one of them is requested.
+// An area at the right whose views have nothing to show gives its room to the others, unless one of
+// them is requested.
 bool Dock::IsHidden(const Frame& frame, const Panel& panel) const {
   const std::string_view area = AreaOn(*panel.row, screen_);
-  if (area != "right" && !(area == "left" && screen_ == "graph")) return false;
+  if (area != "right" && area != "above") return false;
   // Windows that are made later than the others would be in front of them whenever a popup closes.
   if (ImGui::FindWindowByName(WindowName(*panel.row, screen_).c_str()) == nullptr) return false;
   return std::ranges::none_of(panels_, [&](const Panel& other) {

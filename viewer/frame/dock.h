@@ -53,7 +53,7 @@ class Dock {
   void Draw(Frame& frame, float top, float bottom);
 
  private:
-  void BuildLayout(unsigned dock, float width, float height);
+  void BuildLayout(unsigned dock, float width, float height, float scale);
   bool IsHidden(const Frame& frame, const Panel& panel) const;
   void SizeStrip(const Frame& frame, Panel& panel) const;
   void DrawPanel(Frame& frame, Panel& panel);

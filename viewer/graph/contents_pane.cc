@@ -26,7 +26,8 @@ using graph::NodeId;
 using graph::NodeKind;
 
 // Logical pixels; columns as shares of the width.
-constexpr float kRowHeight = 24, kTextSize = 14, kIndent = 16, kValueWidth = 84, kGraphWidth = 52;
+constexpr float kRowHeight = 24, kMaxRowHeight = 32, kTextSize = 14, kIndent = 16, kValueWidth = 84,
+                kGraphWidth = 52;
 constexpr float kPeakWidth = 62;
 constexpr float kBecameFrom = 0.42f, kRunsFrom = 0.68f;
 constexpr size_t kMaxMembers = 200;  // operations of a kernel that are looked for
@@ -73,17 +74,18 @@ void ContentsPane::DrawText(Frame& frame, ImVec2 at, float end, uint32_t color,
   const float size = kTextSize * frame.scale;
   if (text.empty() || end - at.x < 2 * size) return;
   const std::string shown = FitEnd(frame.font, size, text, end - at.x);
-  if (shown != text && ImGui::IsMouseHoveringRect(at, {end, at.y + kRowHeight * frame.scale}))
+  if (shown != text && ImGui::IsMouseHoveringRect(at, {end, at.y + row_height_ * frame.scale}))
     cut_ = text;
   if (is_right) at.x = end - frame.font->CalcTextSizeA(size, FLT_MAX, 0, shown.c_str()).x;
-  ImGui::GetWindowDrawList()->AddText(
-      frame.font, size, {at.x, at.y + (kRowHeight * frame.scale - size) / 2}, color, shown.c_str());
+  ImGui::GetWindowDrawList()->AddText(frame.font, size,
+                                      {at.x, at.y + (row_height_ * frame.scale - size) / 2}, color,
+                                      shown.c_str());
 }
 
 void ContentsPane::DrawName(Frame& frame, const Row& row, const ContentSums& sums, ImVec2 at,
                             float end) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  const float scale = frame.scale, middle = at.y + kRowHeight * scale / 2, r = 4 * scale;
+  const float scale = frame.scale, middle = at.y + row_height_ * scale / 2, r = 4 * scale;
   float x = at.x + (6 + kIndent * static_cast<float>(std::min(row.depth, 12))) * scale;
   if (CanOpen(row)) {
     const ImU32 color = frame.theme[Color::kTextSecondary];
@@ -117,7 +119,7 @@ void ContentsPane::DrawName(Frame& frame, const Row& row, const ContentSums& sum
 void ContentsPane::DrawBecame(Frame& frame, const ContentSums& sums, uint32_t kernel, ImVec2 at,
                               float end) {
   if (contents_ == nullptr) return;
-  const float scale = frame.scale, height = kRowHeight * scale;
+  const float scale = frame.scale, height = row_height_ * scale;
   if (kernel != graph::kNoKernel) {
     const graph::KernelMap::Kernel& one = paint_.kernels->map.kernels[kernel];
     ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 3 * scale},
@@ -147,7 +149,7 @@ void ContentsPane::DrawBecame(Frame& frame, const ContentSums& sums, uint32_t ke
 void ContentsPane::DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, float end) {
   const double total = sums.total();
   if (contents_ == nullptr || total <= 0 || most_ <= 0) return;
-  const float scale = frame.scale, height = kRowHeight * scale;
+  const float scale = frame.scale, height = row_height_ * scale;
   const float value = kValueWidth * scale, full = end - at.x - value;
   float x = at.x;
   for (size_t k = 0; k < graph::kLaneCount; ++k) {
@@ -203,7 +205,7 @@ void ContentsPane::DrawRibbon(Frame& frame, const Columns& columns, float top) c
   if (contents_ == nullptr || shown_kernel_ == graph::kNoKernel ||
       shown_kernel_ >= paint_.kernels->map.kernels.size())
     return;
-  const float scale = frame.scale, height = kRowHeight * scale;
+  const float scale = frame.scale, height = row_height_ * scale;
   const size_t target = FindRow(RowOf(contents_->OwnerOf(shown_kernel_)));
   const auto y_of = [&](size_t row) { return top + height * (static_cast<float>(row) + 0.5f); };
   const uint32_t color =
@@ -231,7 +233,7 @@ void ContentsPane::DrawRow(Frame& frame, size_t index, const Columns& columns,
   const Row row = rows_[index];
   const ContentSums sums = SumsOf(row);
   const uint32_t kernel = KernelOf(row, sums);
-  const float scale = frame.scale, height = kRowHeight * scale;
+  const float scale = frame.scale, height = row_height_ * scale;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::SetNextItemAllowOverlap();
   const bool is_focus = row.node.valid() && row.node == focus_;
@@ -306,6 +308,18 @@ void ContentsPane::DrawHead(Frame& frame, const Columns& columns, const ContentT
   ImGui::SetCursorScreenPos({at.x, at.y + ImGui::GetTextLineHeightWithSpacing()});
 }
 
+// What is open at first, and how high the rows are at least from then on: a few take more of the
+// room.
+void ContentsPane::OpenFirst(float room) {
+  open_.assign(data_->graph.tree().size(), false);
+  lists_unassigned_ = false;
+  focus_ = {};
+  OpenWhole();
+  OpenToFill(static_cast<size_t>(std::max(room / kRowHeight, 2.0f)) - 1);
+  least_row_ = std::clamp(std::floor(room / static_cast<float>(rows_.size() + 1)), kRowHeight,
+                          kMaxRowHeight);
+}
+
 ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
                                  const std::shared_ptr<const Contents>& contents,
                                  const KernelPaint& paint, uint32_t shown_kernel,
@@ -323,17 +337,12 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
   if (contents_ != nullptr && MeasureInView(frame.context) != HeatMeasure::kOff)
     std::ranges::copy(HeatLegend(frame.theme, contents_->amounts(), "hottest kernel of a row, "),
                       std::back_inserter(legend_));
-  // Whole rows only: what is below it cuts none.
-  const float each = kRowHeight * frame.scale;
   const float below_head = height - ImGui::GetTextLineHeightWithSpacing();
-  const float fitting = std::max(std::floor(below_head / each), 1.0f);
-  if (is_other) {
-    open_.assign(data_->graph.tree().size(), false);
-    lists_unassigned_ = false;
-    focus_ = {};
-    OpenWhole();
-    OpenLargest(static_cast<size_t>(fitting) - 1, 2);
-  }
+  if (is_other) OpenFirst(below_head / frame.scale);
+  // Whole rows only: what is below it cuts none.
+  const float fitting = std::max(std::floor(below_head / (least_row_ * frame.scale)), 1.0f);
+  const float each = std::max(below_head / fitting, 1.0f);
+  row_height_ = each / frame.scale;
   const hlo::InstructionId selected = frame.context.navigation.InstructionIn(pane.stage());
   const bool follows = selected.valid() && (followed_ != selected || is_other);
   followed_ = selected;
@@ -366,7 +375,6 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
   clipper.End();
   DrawRibbon(frame, columns, top);
   ImGui::EndChild();
-  ImGui::Dummy({width, std::max(below_head - fitting * each, 0.0f)});
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
   return events;

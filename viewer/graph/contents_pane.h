@@ -62,6 +62,7 @@ class ContentsPane {
   void FindHits();
   void OpenWhole();
   void OpenLargest(size_t rows, int depth);
+  void OpenToFill(size_t rows);
   void Toggle(const Row& row);
   bool CanOpen(const Row& row) const;
   bool IsOpen(const Row& row) const;
@@ -71,6 +72,7 @@ class ContentsPane {
   uint32_t KernelOf(const Row& row, const ContentSums& sums) const;
   std::string NameOf(const Row& row) const;
   // --- contents_pane.cc
+  void OpenFirst(float room);
   std::string FiguresOf(const ContentSums& sums) const;
   void DrawHead(Frame& frame, const Columns& columns, const ContentTitles& titles);
   void DrawRow(Frame& frame, size_t index, const Columns& columns, ContentEvents& events);
@@ -98,8 +100,10 @@ class ContentsPane {
   Order order_ = Order::kProgram;
   graph::NodeId focus_;
   hlo::InstructionId followed_;  // the selection that focus_ went to
-  double most_ = 0;              // the amount of the longest bar
-  std::string cut_;              // what the text under the pointer would be; empty: it is whole
+  // Of a row, in logical pixels: at least, and as it is drawn.
+  float least_row_ = 24, row_height_ = 24;
+  double most_ = 0;  // the amount of the longest bar
+  std::string cut_;  // what the text under the pointer would be; empty: it is whole
 };
 
 }  // namespace hloscope::viewer

@@ -178,6 +178,21 @@ void ContentsPane::OpenLargest(size_t rows, int depth) {
   }
 }
 
+// Scopes of the outermost levels, then deeper ones while there is room. Where most of it is empty
+// then, because no scope fits as a whole, the last is opened: what is in it pushes nothing else out
+// of view.
+void ContentsPane::OpenToFill(size_t rows) {
+  constexpr int kOuterLevels = 2, kInnerLevels = 6;
+  for (int depth = kOuterLevels; depth <= kInnerLevels; ++depth) OpenLargest(rows, depth);
+  if (2 * rows_.size() > rows || rows_.empty()) return;
+  const Row last = rows_.back();
+  if (!last.node.valid() || IsOpen(last)) return;
+  const NodeKind kind = data_->graph.tree()[last.node].kind;
+  if (kind != NodeKind::kScope && kind != NodeKind::kPart) return;
+  Toggle(last);
+  FillRows();
+}
+
 // The row that stands for an instruction of the program, or of what it calls.
 NodeId ContentsPane::RowOf(hlo::InstructionId id) const {
   const graph::Tree& tree = data_->graph.tree();

@@ -19,7 +19,8 @@ using graph::Picture;
 constexpr float kMinZoom = 0.002f, kMaxZoom = 4, kReadableZoom = 0.8f;
 // What a picture is fitted with: 16 pixels for a box of one line, up to 35 with room for a second.
 constexpr float kMinFit = 0.75f, kMaxFit = 1.6f, kMinStretch = 0.5f, kMaxStretch = 4;
-constexpr float kMargin = 12;
+// Beside a picture, and above and below it, where the titles of lanes have room.
+constexpr float kMargin = 12, kTitleMargin = 20;
 constexpr float kMinimapWidth = 150, kMinimapHeight = 110;
 constexpr size_t kMinimapBoxes = 3000;
 
@@ -33,13 +34,21 @@ void GraphCanvas::Fit(const Picture& picture) {
 void GraphCanvas::FillWidth(const graph::Area& area, float most) {
   const float wide = area.right - area.left, tall = area.bottom - area.top;
   if (wide <= 0 || tall <= 0) return;
-  // No larger than leaves all of its width in view.
-  most = std::min(most, (width_ - 2 * kMargin) / (wide * kMinStretch));
-  zoom = std::clamp(std::min((height_ - 2 * kMargin) / tall, most), kMinFit, kMaxFit);
+  most = std::min(most, MostZoom(wide));
+  zoom = std::clamp(std::min((height_ - 2 * kTitleMargin) / tall, most), kMinFit, kMaxFit);
   stretch = std::clamp((width_ - 2 * kMargin) / (wide * zoom), kMinStretch, kMaxStretch);
   x = (area.left + area.right) / 2;
   // Of one that is too high the top.
-  y = area.top + std::min(tall / 2, (height_ / 2 - kMargin) / zoom);
+  y = area.top + std::min(tall / 2, (height_ / 2 - kTitleMargin) / zoom);
+}
+
+// No larger than leaves all of its width in view.
+float GraphCanvas::MostZoom(float wide) const {
+  return std::min(kMaxFit, (width_ - 2 * kMargin) / (std::max(wide, 1.0f) * kMinStretch));
+}
+
+float GraphCanvas::HeightToFill(float wide) const {
+  return (height_ - 2 * kTitleMargin) / std::max(MostZoom(wide), kMinFit);
 }
 
 void GraphCanvas::FitArea(const graph::Area& area) {
@@ -68,11 +77,13 @@ void GraphCanvas::Center(const Box& box) {
   zoom = std::clamp(zoom, kReadableZoom, kMaxZoom);
 }
 
-void GraphCanvas::Bring(const Box& box) {
+void GraphCanvas::Bring(const Box& box, const Picture& picture) {
   const float half = width_ / 2 / zoom / stretch;
   const bool is_across = box.x >= x - half && box.x + box.width <= x + half;
   if (!fills_width || !is_across) return Center(box);
-  y = box.y + std::min(box.height / 2, height_ / zoom / 3);
+  // No further than to the end of the picture.
+  const float top = (height_ / 2 - kTitleMargin) / zoom, bottom = picture.height - top;
+  y = std::min(box.y + std::min(box.height / 2, height_ / zoom / 3), std::max(top, bottom));
 }
 
 bool GraphCanvas::Shows(const Box& box) const {

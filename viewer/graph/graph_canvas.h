@@ -129,13 +129,15 @@ class GraphCanvas {
   // All of the picture in the width of the canvas; in its height as far as text can be read then,
   // else from its top.
   void Fit(const graph::Picture& picture);
+  // How high a picture of that width has to be, so that Fit fills the height of the canvas.
+  float HeightToFill(float wide) const;
   // Brings that part of a picture into view, no larger than it is.
   void FitArea(const graph::Area& area);
   // The same of a box where not all of it is in view, no larger than it is drawn.
   void FitBox(const graph::Box& box);
   void Center(const graph::Box& box);
   // The same without leaving columns that are in view.
-  void Bring(const graph::Box& box);
+  void Bring(const graph::Box& box, const graph::Picture& picture);
   // True if all of it is.
   bool ShowsAll(const graph::Box& box) const;
   // True if a good part of the box is on the canvas as it was last drawn.
@@ -151,6 +153,7 @@ class GraphCanvas {
  private:
   struct Painter;
   void FillWidth(const graph::Area& area, float most);
+  float MostZoom(float wide) const;
   void Prepare(const CanvasScene& scene);
   void DropSingleHulls(const graph::Picture& picture);
   void HandlePointer(Frame& frame, const CanvasScene& scene, CanvasEvents& events);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/graph/count_text.h"
 #include "core/graph/lanes.h"
 #include "core/graph/looks.h"
 #include "viewer/graph/graph_legend.h"
@@ -217,6 +218,24 @@ uint32_t NodeColors::CategoryColor(int category) const {
   }
 }
 
+// Those that some kernel has.
+void NodeColors::AddKernelColors(std::vector<LegendEntry>& out) const {
+  std::array<int64_t, graph::kKernelColors> kernels = {};
+  for (const graph::KernelMap::Kernel& kernel : kernels_.kernels->map.kernels) {
+    if (kernel.color < kernels.size()) ++kernels[kernel.color];
+  }
+  const size_t before = out.size();
+  for (int color = 0; color < graph::kKernelColors; ++color) {
+    if (kernels[static_cast<size_t>(color)] > 0) out.push_back({CategoryColor(color), ""});
+  }
+  if (out.size() == before) return;
+  const bool is_reused = std::ranges::any_of(kernels, [](int64_t count) { return count > 1; });
+  out.back().text = "one colour per kernel";
+  if (is_reused)
+    out.back().text +=
+        fmt::format(" ({}, reused)", graph::CountedText(out.size() - before, "colour"));
+}
+
 std::vector<LegendEntry> NodeColors::Legend(std::span<const std::string> stage_names) const {
   std::vector<LegendEntry> out;
   switch (mode_) {
@@ -255,10 +274,7 @@ std::vector<LegendEntry> NodeColors::Legend(std::span<const std::string> stage_n
         out = {{theme_[Color::kDeviceNone], "no kernels: this stage precedes fusion"}};
         break;
       }
-      for (uint8_t k = 0; k < graph::kKernelColors; ++k) {
-        const bool last = k + 1 == graph::kKernelColors;
-        out.push_back({CategoryColor(k), last ? "one colour per kernel (5 colours, reused)" : ""});
-      }
+      AddKernelColors(out);
       for (const auto& [color, text] : {std::pair(graph::kCollectiveColor, "between devices"),
                                         std::pair(graph::kHostColor, "host")}) {
         if (std::ranges::find(kernels_.kernels->map.kernels, color,

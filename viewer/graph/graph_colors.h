@@ -53,6 +53,7 @@ class NodeColors {
   Value Sum(graph::NodeId id) const;
   uint32_t Ramp(double share) const;
   uint32_t CategoryColor(int category) const;
+  void AddKernelColors(std::vector<LegendEntry>& out) const;
   bool IsRamp() const { return mode_ == ColorMode::kOrigin; }
 
   const GraphData& data_;

@@ -98,7 +98,7 @@ void GraphPane::SetArrangement(std::string_view text) {
   }
   if (focus_.valid()) focus_ = data_->graph.Visible(focus_);
   // Of another layout only what was open is the same.
-  if (row_width != data_->graph.row_width()) return canvas_.Fit(data_->graph.picture());
+  if (row_width != data_->graph.row_width()) return Fit();
   follows_size_ = false;
   canvas_.x = camera[0];
   canvas_.y = camera[1];

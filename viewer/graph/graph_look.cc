@@ -12,7 +12,7 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr float kHeatMenu = 220;  // logical pixels
+constexpr float kHeatMenu = 220, kNarrowHeatMenu = 180, kColorMenu = 140;  // logical pixels
 
 void ToggleButton(const char* label, bool& value, const char* help) {
   const bool was = value;
@@ -89,41 +89,50 @@ bool GraphLook::Run(Command command) {
   }
 }
 
-void DrawLookBar(Frame& frame, GraphLook& look, bool has_source, bool is_large, bool shows_rows) {
-  if (is_large) {
+void DrawLookBar(Frame& frame, GraphLook& look, const LookBarRoom& room) {
+  const float heat = (room.is_narrow ? kNarrowHeatMenu : kHeatMenu) * frame.scale;
+  if (room.is_large) {
     ToggleButton("Contents", look.contents, "the program as rows, or as graphs\n4");
-    SameLineIfRoom(kHeatMenu * frame.scale);
-    DrawHeatMenu(frame, kHeatMenu * frame.scale);
-    if (shows_rows) return;
+    SameLineIfRoom(heat);
+    DrawHeatMenu(frame, heat);
+    if (room.shows_rows) return;
     SameLineIfRoom(ButtonWidth(kGraphTitles[0]));
   }
-  const size_t first = has_source ? kSource : kFusions;
+  const size_t first = room.has_source ? kSource : kFusions;
   for (size_t k = first; k < kShownCount; ++k) {
     if (k > first) SameLineIfRoom(ButtonWidth(kGraphTitles[k]));
     bool value = look.shown[k];
     ToggleButton(kGraphTitles[k], value, "show or hide this graph\n1, 2, 3");
     if (value != look.shown[k]) look.Toggle(k);
   }
-  if (!is_large) {
-    SameLineIfRoom(kHeatMenu * frame.scale);
-    DrawHeatMenu(frame, kHeatMenu * frame.scale);
+  if (!room.is_large) {
+    SameLineIfRoom(heat);
+    DrawHeatMenu(frame, heat);
   }
-  SameLineIfRoom(140 * frame.scale);
-  ImGui::SetNextItemWidth(140 * frame.scale);
+  if (room.is_narrow) return;
+  SameLineIfRoom(kColorMenu * frame.scale);
+  DrawColorMenu(frame, look);
+  SameLineIfRoom(ButtonWidth("Link"));
+  DrawCameraButtons(look, true);
+}
+
+void DrawColorMenu(Frame& frame, GraphLook& look) {
+  ImGui::SetNextItemWidth(kColorMenu * frame.scale);
   ImGui::BeginDisabled(MeasureInView(frame.context) != HeatMeasure::kOff);
   const bool is_open =
       ImGui::BeginCombo("##colour", ColorModeRows()[static_cast<size_t>(look.mode)].title.data());
   ImGui::EndDisabled();
   Help("meaning of box colours, while heat is off\nC");
-  if (is_open) {
-    for (const ColorModeRow& row : ColorModeRows()) {
-      if (ImGui::Selectable(row.title.data(), row.mode == look.mode)) look.mode = row.mode;
-    }
-    ImGui::EndCombo();
+  if (!is_open) return;
+  for (const ColorModeRow& row : ColorModeRows()) {
+    if (ImGui::Selectable(row.title.data(), row.mode == look.mode)) look.mode = row.mode;
   }
-  SameLineIfRoom(ButtonWidth("Link"));
+  ImGui::EndCombo();
+}
+
+void DrawCameraButtons(GraphLook& look, bool side_by_side) {
   ToggleButton("Link", look.linked, "link the cameras of the graphs\nL");
-  SameLineIfRoom(ButtonWidth("Minimap"));
+  if (side_by_side) SameLineIfRoom(ButtonWidth("Minimap"));
   ToggleButton("Minimap", look.minimap, "show or hide the minimap\nM");
 }
 

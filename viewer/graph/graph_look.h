@@ -38,7 +38,13 @@ struct GraphLook {
   bool Run(Command command);
 };
 
-// The buttons for all that; where rows are shown only what concerns them.
-void DrawLookBar(Frame& frame, GraphLook& look, bool has_source, bool is_large, bool shows_rows);
+// The buttons for all that; where rows are shown only what concerns them, where there is little
+// room without the two below.
+struct LookBarRoom {
+  bool has_source = false, is_large = false, shows_rows = false, is_narrow = false;
+};
+void DrawLookBar(Frame& frame, GraphLook& look, const LookBarRoom& room);
+void DrawColorMenu(Frame& frame, GraphLook& look);
+void DrawCameraButtons(GraphLook& look, bool side_by_side);
 
 }  // namespace hloscope::viewer

@@ -14,14 +14,10 @@ namespace {
 
 using graph::Box;
 using graph::NodeId;
-using graph::NodeKind;
 using graph::Outline;
 
-// Heights of a node in logical pixels from which on both lines of text, one line, outlines and
-// areas are drawn.
-constexpr float kTwoLinesHeight = 34, kTextHeight = 14, kOutlineHeight = 6, kFlatHeight = 2;
-// Sizes of text in logical pixels, and of one line of text the share of its box.
-constexpr float kMinFont = 11, kMaxFont = 15, kFontOfBox = 0.55f;
+// Heights of a node in logical pixels from which on text, outlines and areas are drawn.
+constexpr float kTextHeight = 14, kOutlineHeight = 6, kFlatHeight = 2;
 constexpr float kShapeZoom = 0.9f;  // from which on wires say what shape they carry
 constexpr float kChipZoom = 0.45f;  // from which on labels of jumps fit between rows
 constexpr float kHullPadding = 8;   // in the picture
@@ -91,6 +87,8 @@ void GraphPainter::Paint(NodeId hovered) {
   // What is shown, and what moves between host and device, is said at every zoom.
   PaintCallouts();
   PaintWireLabels();
+  if (detail == Detail::kFull && zoom_ >= kShapeZoom * frame_.scale)
+    index_.ForEachWire(seen_, [&](uint32_t w) { PaintShape(scene_.picture->wires[w]); });
   for (size_t k = 0; k < boxes.size(); k += step) PaintTransfer(boxes[k]);
   if (zoom_ >= kChipZoom * frame_.scale) {
     // Between rows of boxes with one line there is none.
@@ -162,7 +160,6 @@ void GraphPainter::PaintWires(Detail detail) {
     }
     PaintWire(wire, color, width * std::clamp(zoom_, 0.5f * frame_.scale, 1.5f * frame_.scale),
               curved, style.is_dashed);
-    if (detail == Detail::kFull && zoom_ >= kShapeZoom * frame_.scale) PaintShape(wire);
   });
 }
 
@@ -320,77 +317,6 @@ void GraphPainter::PaintSign(uint32_t index, ImVec2 a, ImVec2 b) {
                 style.sign.data() + style.sign.size());
 }
 
-// How many characters fit from `left` to the right side of a box.
-size_t GraphPainter::ColumnsWithin(float font, float left, float right) const {
-  const float room = (right - 2 * zoom_ - left) / (font * graph::kCharacterWidth);
-  return static_cast<size_t>(std::max(room, 0.0f));
-}
-
-void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
-  const Box& box = scene_.picture->boxes[index];
-  const graph::NodeText& whole = texts_(box.node);
-  const graph::NodeText part =
-      box.count > 0 ? graph::TextOf(*scene_.tree, box.node, box.count) : graph::NodeText();
-  const graph::NodeText& text = box.count > 0 ? part : whole;
-  const float left = a.x + (graph::kNodePadding + 1) * zoom_;
-  const BoxStyle& style = styles_[index];
-  // Of boxes with further lines the two first are as high as those of any other.
-  const float height = scene_.lines ? graph::kNodeHeight * zoom_ : b.y - a.y;
-  const auto ink = [&](bool is_quiet) {
-    if (style.fill != 0) return style.ink;
-    return frame_.theme[is_quiet ? Color::kTextSecondary : Color::kText];
-  };
-  const uint32_t color = ink(style.is_quiet);
-  if (height < kTwoLinesHeight * frame_.scale) {
-    // As large as its box has room for.
-    const float room = b.x - 2 * zoom_ - left;
-    const auto columns = static_cast<float>(std::max<size_t>(graph::Columns(text.title), 1));
-    const float fits =
-        std::min(kFontOfBox * height, room / ((columns + 0.2f) * graph::kCharacterWidth));
-    const float font =
-        std::floor(std::clamp(fits, kMinFont * frame_.scale, kMaxFont * frame_.scale));
-    const std::string name = scene_.TitleWithin(box.node, text, ColumnsWithin(font, left, b.x));
-    list_.AddText(frame_.mono, font, {left, (2 * a.y + height - font) / 2 - frame_.scale}, color,
-                  name.c_str());
-    return;
-  }
-  const float lines = height / graph::kNodeHeight;  // zoom of a box of two lines
-  const float title = std::round(std::max(graph::kTitleSize * lines, kMinFont * frame_.scale));
-  const float subtitle =
-      std::round(std::max(graph::kSubtitleSize * lines, kMinFont * frame_.scale));
-  // Boxes with further lines are as wide as their names need.
-  const size_t room = ColumnsWithin(title, left, b.x);
-  const std::string name =
-      scene_.lines ? graph::Elide(text.title, room) : scene_.TitleWithin(box.node, text, room);
-  list_.AddText(frame_.mono, title, {left, a.y + 5 * lines}, color, name.c_str());
-  // Boxes of the devices may be narrower than their texts.
-  const size_t columns = ColumnsWithin(subtitle, left, b.x);
-  if (!scene_.lines && columns < kMinColumns && columns < graph::Columns(text.subtitle)) return;
-  list_.AddText(frame_.mono, subtitle, {left, a.y + 24 * lines}, ink(true),
-                graph::ElideEnd(text.subtitle, columns).c_str());
-  if (scene_.lines) PaintLines(index, a, b);
-}
-
-// What a wire carries, in its middle, where there is room for it.
-void GraphPainter::PaintShape(const graph::Wire& wire) {
-  const Box* from = wire.from.valid() ? scene_.picture->Find(wire.from) : nullptr;
-  if (scene_.tree == nullptr || from == nullptr || wire.point_count < 2) return;
-  const graph::Node& node = (*scene_.tree)[wire.from];
-  if (node.kind != NodeKind::kInstruction) return;
-  const hlo::Shape& shape = scene_.tree->module().shape(node.instruction);
-  if (!shape.IsArray()) return;
-  const graph::Point p = scene_.picture->points[wire.first_point];
-  const graph::Point q = scene_.picture->points[wire.first_point + 1];
-  const ImVec2 a = ToScreen(p.x, p.y), b = ToScreen(q.x, q.y);
-  const float font = std::round(kMinFont * frame_.scale);
-  if (b.y - a.y < 2 * font) return;
-  const std::string text = graph::Elide(ToString(shape, false), 24);
-  const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
-  const ImVec2 at((a.x + b.x - width) / 2, (a.y + b.y - font) / 2);
-  if (CoversBox({at.x - 3, at.y - 1, at.x + width + 3, at.y + font + 3}, NodeId())) return;
-  PaintTag(text, at, font, frame_.theme[Color::kTextSecondary]);
-}
-
 void GraphPainter::PaintRing(ImVec2 a, ImVec2 b, uint32_t index) {
   const NodeId id = scene_.picture->boxes[index].node;
   const bool selected = scene_.selected == id;
@@ -407,43 +333,6 @@ void GraphPainter::PaintRing(ImVec2 a, ImVec2 b, uint32_t index) {
       selected || highlighted ? frame_.theme[Color::kAccent] : styles_[index].tint;
   list_.AddRect({a.x - gap, a.y - gap}, {b.x + gap, b.y + gap}, color, 4 * zoom_,
                 (selected ? 3.0f : 1.8f) * frame_.scale);
-}
-
-void GraphPainter::PaintChips(uint32_t index) {
-  const Box& box = scene_.picture->boxes[index];
-  const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
-  auto at = arriving_->find(box.node.index);
-  const float font = std::round(std::max(10 * zoom_, kMinFont * frame_.scale));
-  if (at != arriving_->end()) PaintChip(at->second, {a.x, a.y - font - 3}, b.x - a.x, font, true);
-  at = leaving_->find(box.node.index);
-  if (at != leaving_->end()) PaintChip(at->second, {a.x, b.y + 2}, b.x - a.x, font, false);
-}
-
-// "↓ add.5 +2": edges that are not drawn, and where they lead; where there is room between rows.
-void GraphPainter::PaintChip(const std::vector<NodeId>& others, ImVec2 at, float width, float font,
-                             bool up) {
-  const std::string more =
-      others.size() > 1 ? fmt::format(" +{}", others.size() - 1) : std::string();
-  const auto columns = static_cast<size_t>(width / (font * graph::kCharacterWidth));
-  if (columns < more.size() + 7) return;
-  const std::string name = others[0].valid()
-                               ? graph::Elide(scene_.Title(others[0]), columns - more.size() - 2)
-                               : "outside";
-  const std::string text = (up ? "↑ " : "↓ ") + name + more;
-  const float text_width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
-  const ImVec2 end(at.x + text_width + 4, at.y + font + 2);
-  if (CoversBox({at.x, at.y, end.x, end.y}, NodeId())) return;
-  list_.AddRectFilled(at, end, frame_.theme.With(Color::kCanvas, 0.85f), 2);
-  list_.AddText(frame_.mono, font, {at.x + 2, at.y}, frame_.theme[Color::kAccent], text.c_str());
-  if (others[0].valid()) chips_.push_back({at, end, others[0]});
-}
-
-NodeId GraphPainter::JumpAt(ImVec2 mouse) const {
-  for (const Chip& chip : chips_) {
-    if (mouse.x >= chip.a.x && mouse.x <= chip.b.x && mouse.y >= chip.a.y && mouse.y <= chip.b.y)
-      return chip.target;
-  }
-  return NodeId();
 }
 
 }  // namespace hloscope::viewer

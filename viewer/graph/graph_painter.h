@@ -13,6 +13,8 @@ namespace hloscope::viewer {
 
 class GraphPainter {
  public:
+  // Sizes of text in logical pixels.
+  static constexpr float kMinFont = 11, kMaxFont = 15;
   GraphPainter(Frame& frame, ImDrawList& list, const CanvasScene& scene,
                const graph::SpatialIndex& index, const std::vector<BoxStyle>& style)
       : frame_(frame), list_(list), scene_(scene), index_(index), styles_(style) {}

@@ -150,7 +150,7 @@ void GraphPane::Follow(Frame& frame) {
   const Box* box = data_->graph.picture().Find(node);
   if (fitted_ && box != nullptr && !canvas_.Shows(*box)) {
     follows_size_ = false;
-    canvas_.Bring(*box);
+    canvas_.Bring(*box, data_->graph.picture());
   }
 }
 
@@ -217,10 +217,16 @@ CanvasEvents GraphPane::Draw(Frame& frame, const char* id, float width, float he
   if (!fitted_ || (follows_size_ && fitted_size_ != std::pair(width, height))) {
     fitted_ = true;
     fitted_size_ = {width, height};
-    canvas_.Fit(picture);
+    Fit();
   }
   DrawCard(frame, width, height);
   return events;
+}
+
+// Few rows are spread over the height of the pane.
+void GraphPane::Fit() {
+  data_->graph.SetLeastHeight(canvas_.HeightToFill(data_->graph.picture().width));
+  canvas_.Fit(data_->graph.picture());
 }
 
 // What is in the group that is selected here.
@@ -257,13 +263,13 @@ void GraphPane::CloseAll() {
   }
   focus_ = focus_.valid() ? data_->graph.Visible(focus_) : focus_;
   follows_size_ = true;
-  canvas_.Fit(data_->graph.picture());
+  Fit();
 }
 
 void GraphPane::OpenAll() {
   graph::Unfold(data_->graph, kMaxOpened);
   follows_size_ = true;
-  canvas_.Fit(data_->graph.picture());
+  Fit();
 }
 
 void GraphPane::Reveal(Frame& frame) {

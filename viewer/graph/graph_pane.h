@@ -43,8 +43,8 @@ class GraphPane {
                          const std::shared_ptr<const Contents>& contents);
   // The lanes as they are drawn and exported.
   void PlaceLanes();
-  // The height of those titles.
-  static float LaneTitleHeight();
+  // All of the picture into view.
+  void Fit();
   // Opens or closes a node; what is at its upper left corner stays where it is, unless not all of
   // what was opened is in view then.
   void Toggle(graph::NodeId id);
@@ -109,7 +109,7 @@ class GraphPane {
   uint32_t WeightOf(graph::NodeId id) const;
   // --- graph_pane_lanes.cc
   bool IsNarrow(float width) const;
-  void DrawLaneTitles(Frame& frame, float width) const;
+  void DrawLaneTitles(Frame& frame, ImVec2 corner, float width) const;
   std::string TitleOf(const graph::LaneSpan& lane) const;
   std::string CountIn(const graph::LaneSpan& lane) const;
   // --- graph_pane_kernels.cc

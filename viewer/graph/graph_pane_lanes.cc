@@ -17,8 +17,6 @@ constexpr float kMinLane = 110;     // logical pixels of a column
 
 }  // namespace
 
-float GraphPane::LaneTitleHeight() { return ImGui::GetTextLineHeight(); }
-
 void GraphPane::PlaceLanes() {
   const graph::Picture& picture = data_->graph.picture();
   const uint64_t version = data_->graph.version() * 1'000'003 + style_version_;
@@ -51,10 +49,8 @@ CanvasEvents GraphPane::DrawLanes(Frame& frame, const char* id, float width, flo
   lanes_canvas_.stretch =
       (width / frame.scale - 12) / std::max(1.0f, lanes_.picture.width * lanes_canvas_.zoom);
   const ImVec2 corner = ImGui::GetCursorScreenPos();
-  DrawLaneTitles(frame, width);
-  const ImVec2 below = ImGui::GetCursorScreenPos();
-  CanvasEvents events = lanes_canvas_.Draw(frame, id, {width, height - (below.y - corner.y)},
-                                           SceneOf(lanes_.picture), false);
+  CanvasEvents events =
+      lanes_canvas_.Draw(frame, id, {width, height}, SceneOf(lanes_.picture), false);
   NoteHovered(events);
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const float zoom = lanes_canvas_.zoom * lanes_canvas_.stretch * frame.scale;
@@ -70,8 +66,9 @@ CanvasEvents GraphPane::DrawLanes(Frame& frame, const char* id, float width, flo
     list.AddLine({x, corner.y}, {x, bottom}, frame.theme[Color::kLine]);
   }
   if (lanes_.lanes.empty())
-    list.AddText({corner.x + 8 * frame.scale, below.y + 8 * frame.scale},
+    list.AddText({corner.x + 8 * frame.scale, corner.y + 8 * frame.scale},
                  frame.theme[Color::kTextSecondary], "no instruction here executes");
+  DrawLaneTitles(frame, corner, width);
   if (lanes_.no_code > 0) {
     const std::string left_out =
         "+ " + graph::CountedText(lanes_.no_code, "box", "boxes") + " without code";
@@ -101,12 +98,15 @@ std::string GraphPane::CountIn(const graph::LaneSpan& lane) const {
   return count;
 }
 
-// Above the canvas: how many instructions run in each lane, and of the host how many bytes move.
-void GraphPane::DrawLaneTitles(Frame& frame, float width) const {
-  const ImVec2 corner = ImGui::GetCursorScreenPos();
+// Over the upper edge of the canvas, whatever is below it: how many instructions run in each lane,
+// and of the host how many bytes move.
+void GraphPane::DrawLaneTitles(Frame& frame, ImVec2 corner, float width) const {
+  if (lanes_.lanes.empty()) return;
   const float zoom = lanes_canvas_.zoom * lanes_canvas_.stretch * frame.scale;
-  const float tall = LaneTitleHeight();
+  const float tall = ImGui::GetTextLineHeight();
   ImDrawList& list = *ImGui::GetWindowDrawList();
+  list.AddRectFilled(corner, {corner.x + width, corner.y + tall + 2 * frame.scale},
+                     frame.theme.With(Color::kCanvas, 0.92f));
   for (const graph::LaneSpan& lane : lanes_.lanes) {
     const float left = corner.x + width / 2 + (lane.left - lanes_canvas_.x) * zoom;
     const float right = left + lane.width * zoom;
@@ -124,7 +124,6 @@ void GraphPane::DrawLaneTitles(Frame& frame, float width) const {
     if (ImGui::IsMouseHoveringRect({left, corner.y}, {right, corner.y + tall}))
       ImGui::SetTooltip("%s: %s", TitleOf(lane).c_str(), count.c_str());
   }
-  ImGui::Dummy({width, tall});
 }
 
 }  // namespace hloscope::viewer

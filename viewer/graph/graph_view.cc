@@ -11,6 +11,7 @@
 #include "core/graph/count_text.h"
 #include "viewer/graph/graph_legend.h"
 #include "viewer/graph/heat_list.h"
+#include "viewer/graph/text_in_room.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
@@ -21,6 +22,8 @@ namespace hloscope::viewer {
 namespace {
 
 using graph::Box;
+
+constexpr float kMinTitle = 110;  // of a picture, in logical pixels
 
 }  // namespace
 
@@ -255,9 +258,9 @@ void GraphView::DrawSplitter(size_t left, size_t right, float gap, float height,
 void GraphView::DrawPane(Frame& frame, size_t which) {
   // Where there is little height it goes to the picture.
   const bool roomy = ImGui::GetContentRegionAvail().y > kMinHeightWithLegend / 2 * frame.scale;
-  if (roomy) FittedLabel(TitleOf(frame.context, which));
   GraphPane& pane = which == kSource ? source_ : fusions_;
   Prepare(frame, pane, which);
+  if (roomy) DrawTitle(frame, pane, which);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   if (which == kDevices && !devices_linked_) {
     devices_linked_ = true;
@@ -268,10 +271,7 @@ void GraphView::DrawPane(Frame& frame, size_t which) {
     if (pane.fits()) LinkLanes();
     events = pane.DrawLanes(frame, "##devices", room.x, room.y, LaneContents(frame.context));
   } else {
-    // As many lines as the titles of the lanes, so that rows are aligned.
-    const float above = GraphPane::LaneTitleHeight() + ImGui::GetStyle().ItemSpacing.y;
-    DrawCounts(frame, pane, above);
-    events = pane.Draw(frame, which == kSource ? "##source" : "##fusions", room.x, room.y - above,
+    events = pane.Draw(frame, which == kSource ? "##source" : "##fusions", room.x, room.y,
                        look_.minimap && roomy);
   }
   if (events.hovered.valid()) hovered_next_ = pane.KernelOf(events.hovered);
@@ -292,21 +292,37 @@ std::shared_ptr<const Contents> GraphView::LaneContents(Context& context) const 
   return ContentsOf(context, module_, stage_, fusions_.data()->module, kernels_, nullptr);
 }
 
-// What is in the picture, and what a search found there.
-void GraphView::DrawCounts(Frame& frame, GraphPane& pane, float height) const {
-  const ImVec2 corner = ImGui::GetCursorPos();
-  const auto& boxes = pane.picture().boxes;
-  const auto open = std::ranges::count(boxes, true, &Box::open);
-  const std::string all = graph::CountedText(boxes.size(), "box", "boxes");
-  const std::string counts = open == 0 ? all : fmt::format("{}, {} open", all, open);
-  if (sought_.empty()) {
-    FittedLabel(counts);
-  } else {
-    Label(counts);
-    ImGui::SameLine();
-    Label(frame.theme, Color::kAccent, fmt::format("{} found", pane.found()));
+// What the picture is, what is in it, and what a search found there.
+void GraphView::DrawTitle(Frame& frame, GraphPane& pane, size_t which) const {
+  std::string counts;
+  if (which != kDevices) {
+    const auto& boxes = pane.picture().boxes;
+    const auto open = std::ranges::count(boxes, true, &Box::open);
+    counts = graph::CountedText(boxes.size(), "box", "boxes");
+    if (open > 0) counts += fmt::format(", {} open", open);
   }
-  ImGui::SetCursorPos({corner.x, corner.y + height});
+  const std::string found =
+      which == kDevices || sought_.empty() ? std::string() : fmt::format("{} found", pane.found());
+  const auto width = [&](const std::string& text) {
+    return text.empty() ? 0 : ImGui::CalcTextSize(text.c_str()).x + 10 * frame.scale;
+  };
+  // What was found is said in any case, how many boxes there are where the title has room.
+  float room = ImGui::GetContentRegionAvail().x - 6 * frame.scale - width(found);
+  if (room - width(counts) < kMinTitle * frame.scale) counts.clear();
+  room -= width(counts);
+  const ImVec2 corner = ImGui::GetCursorPos();
+  const std::string title = TitleOf(frame.context, which);
+  const std::string shown = FitEnd(frame.font, ImGui::GetFontSize(), title, room);
+  ImGui::TextUnformatted(shown.c_str());
+  WholeIfCut(title, shown);
+  float x = corner.x + room;
+  for (const auto& [text, color] :
+       {std::pair(counts, Color::kTextSecondary), std::pair(found, Color::kAccent)}) {
+    if (text.empty()) continue;
+    ImGui::SetCursorPos({x + 10 * frame.scale, corner.y});
+    Label(frame.theme, color, text);
+    x += width(text);
+  }
 }
 
 const std::vector<LegendEntry>& GraphView::Legend() const {

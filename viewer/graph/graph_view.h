@@ -51,11 +51,13 @@ class GraphView : public View {
   void DrawPanes(Frame& frame, float legend);
   void DrawSplitter(size_t left, size_t right, float gap, float height, float pixels);
   void DrawPane(Frame& frame, size_t which);
-  void DrawCounts(Frame& frame, GraphPane& pane, float height) const;
+  void DrawTitle(Frame& frame, GraphPane& pane, size_t which) const;
   std::shared_ptr<const Contents> LaneContents(Context& context) const;
   const std::vector<LegendEntry>& Legend() const;
   // --- graph_view_words.cc
   void DrawToolbar(Frame& frame);
+  void DrawMore(Frame& frame);
+  void DrawPartButtons(Frame& frame, bool side_by_side);
   void Summary(Frame& frame);
   std::string TitleOf(const Context& context, size_t which) const;
   void DrawHeadline(Frame& frame);

@@ -39,7 +39,7 @@ bool GraphView::Run(Command command, Frame& frame) {
       return true;
     case Command::kFitAll:
       for (GraphPane* each : {&source_, &fusions_}) {
-        if (each->data() != nullptr) each->canvas().Fit(each->picture());
+        if (each->data() != nullptr) each->Fit();
       }
       LinkLanes();
       return true;

@@ -17,6 +17,8 @@ namespace {
 
 using graph::Box;
 
+constexpr float kWideBar = 1000;  // logical pixels from which on all tools are in one row
+
 }  // namespace
 
 std::string GraphView::Arrangement() const {
@@ -81,18 +83,19 @@ void GraphView::DrawToolbar(Frame& frame) {
     Help("TensorFlow's graphs, with the clusters that XLA compiles");
     ImGui::SameLine();
   }
-  DrawLookBar(frame, look_, HasSource(), IsLarge(), ShowsRows());
-  SameLineIfRoom(ButtonWidth("Whole graph"));
-  if (part_.kind == GraphPart::Kind::kWhole) {
-    if (ImGui::Button("Neighbours")) RunOnPart(Command::kGraphAround, frame);
-    Help("show only the neighbourhood of the selection; Shift+N: wider\nN");
-    SameLineIfRoom(ButtonWidth("Paths to here"));
-    if (ImGui::Button(path_from_.valid() ? "Paths to here" : "Paths"))
-      RunOnPart(Command::kGraphPaths, frame);
-    Help(Command::kGraphPaths);
-  } else {
+  const bool is_narrow = ImGui::GetContentRegionAvail().x < kWideBar * frame.scale;
+  DrawLookBar(frame, look_, {HasSource(), IsLarge(), ShowsRows(), is_narrow});
+  if (part_.kind != GraphPart::Kind::kWhole) {
+    SameLineIfRoom(ButtonWidth("Whole graph"));
     if (ImGui::Button("Whole graph")) ShowWhole();
     Help("show the whole graph again");
+  }
+  if (is_narrow && !ShowsRows()) {
+    SameLineIfRoom(ButtonWidth("More"));
+    DrawMore(frame);
+  } else if (part_.kind == GraphPart::Kind::kWhole) {
+    SameLineIfRoom(ButtonWidth("Neighbours"));
+    DrawPartButtons(frame, true);
   }
   SameLineIfRoom(160 * frame.scale);
   ImGui::SetNextItemWidth(160 * frame.scale);
@@ -102,6 +105,26 @@ void GraphView::DrawToolbar(Frame& frame) {
   Help("names and opcodes; all matches are highlighted\nCtrl+F");
   ImGui::SameLine();
   Summary(frame);
+}
+
+// What a narrow bar has no room for.
+void GraphView::DrawMore(Frame& frame) {
+  if (ImGui::Button("More")) ImGui::OpenPopup("##more");
+  Help("colours, cameras and parts of the graph");
+  if (!ImGui::BeginPopup("##more")) return;
+  DrawColorMenu(frame, look_);
+  DrawCameraButtons(look_, false);
+  if (part_.kind == GraphPart::Kind::kWhole) DrawPartButtons(frame, false);
+  ImGui::EndPopup();
+}
+
+void GraphView::DrawPartButtons(Frame& frame, bool side_by_side) {
+  if (ImGui::Button("Neighbours")) RunOnPart(Command::kGraphAround, frame);
+  Help("show only the neighbourhood of the selection; Shift+N: wider\nN");
+  if (side_by_side) SameLineIfRoom(ButtonWidth("Paths to here"));
+  if (ImGui::Button(path_from_.valid() ? "Paths to here" : "Paths"))
+    RunOnPart(Command::kGraphPaths, frame);
+  Help(Command::kGraphPaths);
 }
 
 // What is in the picture, as far as it fits.
@@ -155,7 +178,7 @@ void GraphView::DrawHeadline(Frame& frame) {
     Label(frame.theme, Color::kDeviceFallback, words.loud);
   }
   ImGui::PopFont();
-  constexpr float kMinShown = 0.25f;  // of the width
+  constexpr float kMinShown = 0.2f;  // of the width
   if (ImGui::GetContentRegionAvail().x * (1 - kMinShown) > needs + gap) ImGui::SameLine(0, gap);
   ImGui::PushStyleColor(
       ImGuiCol_Text,

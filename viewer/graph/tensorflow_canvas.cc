@@ -15,16 +15,23 @@ namespace {
 
 constexpr Color kClusterHue = Color::kKernel1, kOutsideHue = Color::kWarning,
                 kCopiedHue = Color::kDeviceFallback, kPlumbingHue = Color::kDeviceNone;
-// From which on a picture that does not fit is looked at from its top instead.
-constexpr float kReadable = 0.8f;
+// From which on a picture that does not fit is looked at from its top instead: no text is below 11
+// pixels, and boxes are as wide as their texts need.
+constexpr float kReadable = 11 / graph::kSubtitleSize;
 
 }  // namespace
 
 void TensorFlowCanvas::Show(const std::shared_ptr<const TensorFlowDrawing>& drawing) {
   if (drawing_ == drawing) return;
-  drawing_ = drawing;
+  const std::shared_ptr<const TensorFlowDrawing> before = std::exchange(drawing_, drawing);
   ++number_;
-  is_fitted_ = false;
+  is_fitted_ = is_fitted_ && before->graph == drawing->graph;
+  if (is_fitted_) KeepToggled(*before);
+  toggled_.reset();
+  has_plain_ = std::ranges::any_of(drawing->pane.boxes.items, [](const auto& item) {
+    const graph::TensorFlowBox& box = item.boxes.front();
+    return item.cluster.empty() && box.reason.empty() && !box.is_plumbing;
+  });
   bands_.clear();
   for (const graph::TensorFlowLane& lane : drawing->layout.lanes)
     bands_.push_back({{lane.left, 0, lane.left + lane.width, drawing->layout.height},
@@ -33,6 +40,22 @@ void TensorFlowCanvas::Show(const std::shared_ptr<const TensorFlowDrawing>& draw
   selected_ = {};
   Select(node);
   Find(std::exchange(sought_, {}));
+}
+
+void TensorFlowCanvas::KeepToggled(const TensorFlowDrawing& before) {
+  if (!toggled_) return;
+  const graph::Box* from = before.Find(*toggled_);
+  const graph::Box* to = drawing_->Find(*toggled_);
+  if (from == nullptr || to == nullptr) return;
+  canvas_.x += to->x - from->x;
+  canvas_.y += to->y - from->y;
+  // Of a frame its beginning, as large as it was.
+  const float wide = canvas_.width() / canvas_.zoom, tall = canvas_.height() / canvas_.zoom;
+  const float left = to->x - 20, top = to->y - 20;
+  canvas_.x = std::clamp(canvas_.x, std::min(to->x + to->width + 20 - wide / 2, left + wide / 2),
+                         left + wide / 2);
+  canvas_.y = std::clamp(canvas_.y, std::min(to->y + to->height + 20 - tall / 2, top + tall / 2),
+                         top + tall / 2);
 }
 
 void TensorFlowCanvas::Select(int32_t node) {
@@ -67,7 +90,30 @@ void TensorFlowCanvas::Fit() {
   if (canvas_.zoom >= kReadable) return;
   const float across = (canvas_.width() - 40) / picture.width;
   canvas_.zoom = std::clamp(across, kReadable, 1.0f);
+  if (canvas_.zoom > across) canvas_.x = BusiestPart();
   canvas_.y = std::min(picture.height / 2, (canvas_.height() / 2 - 20) / canvas_.zoom);
+}
+
+// Of what is in view at the top: where most boxes are.
+float TensorFlowCanvas::BusiestPart() const {
+  constexpr size_t kMost = 1000;  // that are looked at
+  const float wide = canvas_.width() / canvas_.zoom - 40;
+  const float bottom = canvas_.height() / canvas_.zoom - 20;
+  std::vector<const graph::Box*> seen;
+  for (const graph::Box& box : drawing_->picture.boxes) {
+    if (!box.open && box.y + box.height < bottom && seen.size() < kMost) seen.push_back(&box);
+  }
+  size_t most = 0;
+  float best = canvas_.x;
+  for (const graph::Box* first : seen) {
+    const auto count = std::ranges::count_if(seen, [&](const graph::Box* box) {
+      return box->x >= first->x && box->x + box->width <= first->x + wide;
+    });
+    if (static_cast<size_t>(count) <= most) continue;
+    most = static_cast<size_t>(count);
+    best = first->x + wide / 2;
+  }
+  return std::min(best, std::max(drawing_->picture.width - wide / 2, wide / 2));
 }
 
 BoxStyle TensorFlowCanvas::StyleOf(const Theme& theme, graph::NodeId id) const {
@@ -93,7 +139,7 @@ BoxStyle TensorFlowCanvas::StyleOf(const Theme& theme, graph::NodeId id) const {
 }
 
 WireStyle TensorFlowCanvas::StyleOfWire(const Theme& theme, uint32_t wire) const {
-  const graph::TensorFlowWire& of = drawing_->WireOf(wire);
+  const graph::TensorFlowWire& of = *drawing_->wires[wire].of;
   WireStyle style;
   style.is_dashed = of.values == 0;
   if (of.is_copied) {
@@ -105,15 +151,17 @@ WireStyle TensorFlowCanvas::StyleOfWire(const Theme& theme, uint32_t wire) const
 }
 
 WireLabel TensorFlowCanvas::LabelOfWire(const Theme& theme, uint32_t wire) const {
-  if (drawing_->wires[wire].item >= 0) return {};
-  const graph::TensorFlowWire& of = drawing_->WireOf(wire);
-  return {graph::LabelOf(of), drawing_->PathOf(wire).label,
-          theme[of.is_copied ? kCopiedHue : kClusterHue]};
+  const auto& [of, path, is_inside] = drawing_->wires[wire];
+  if (is_inside) return {};
+  return {graph::LabelOf(*of), path->label, theme[of->is_copied ? kCopiedHue : kClusterHue]};
 }
 
 std::string TensorFlowCanvas::Explain(graph::NodeId id) const {
   const graph::TensorFlowItem& item = drawing_->ItemOf(id);
-  if (const graph::TensorFlowBox* box = drawing_->BoxOf(id)) return box->tip;
+  if (const graph::TensorFlowBox* box = drawing_->BoxOf(id)) {
+    if (box->nodes == 1) return box->tip;
+    return box->tip + (box->is_open() ? "\nclick: close" : "\nclick: open");
+  }
   return fmt::format("{} on {}: XLA compiles it as one program", graph::TitleOf(item),
                      graph::DeviceText(item.device));
 }
@@ -170,23 +218,24 @@ graph::NodeId TensorFlowCanvas::Step(Command direction) const {
   if (here == nullptr) return boxes.empty() ? graph::NodeId() : boxes.front();
   const graph::Direction way = DirectionOf(direction);
   graph::NodeId next = graph::StepFrom(picture, *here, way, boxes);
-  // Wires from other items end at the frame of a cluster.
-  const TensorFlowDrawing::Shown& at = drawing_->shown[selected_.index];
+  // Wires from outside end at the frame around it.
   const bool is_upright = way == graph::Direction::kUp || way == graph::Direction::kDown;
-  if (!next.valid() && is_upright && !drawing_->ItemOf(selected_).cluster.empty()) {
-    const auto frame = std::ranges::find_if(picture.boxes, [&](const graph::Box& box) {
-      return box.open && drawing_->shown[box.node.index].item == at.item;
-    });
-    if (frame != picture.boxes.end()) next = graph::StepFrom(picture, *frame, way, boxes);
+  graph::NodeId frame = drawing_->shown[selected_.index].frame;
+  while (!next.valid() && is_upright && frame.valid()) {
+    next = graph::StepFrom(picture, *picture.Find(frame), way, boxes);
+    frame = drawing_->shown[frame.index].frame;
   }
   return next;
 }
 
-std::vector<LegendEntry> TensorFlowLegend(const Theme& theme) {
-  return {{theme[kClusterHue], "a cluster, which XLA compiles, and values across its boundary"},
-          {theme[kOutsideHue], "outside all clusters, and why"},
-          {theme[kPlumbingHue], "constants, arguments, results"},
-          {theme[kCopiedHue], "copied between devices"}};
+std::vector<LegendEntry> TensorFlowLegend(const Theme& theme, bool has_plain) {
+  std::vector<LegendEntry> legend = {
+      {theme[kClusterHue], "a cluster, which XLA compiles, and values across its boundary"},
+      {theme[kOutsideHue], "outside all clusters, and why"},
+      {theme[kPlumbingHue], "constants, arguments, results"},
+      {theme[kCopiedHue], "copied between devices"}};
+  if (has_plain) legend.push_back({theme[Color::kElementwise], "in no cluster, as before marking"});
+  return legend;
 }
 
 }  // namespace hloscope::viewer

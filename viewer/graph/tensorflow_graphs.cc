@@ -24,6 +24,8 @@ bool TensorFlowGraphs::IsShown(Context& context) {
     file_ = -1;
     beside_of_ = {-1, 0};
     sides_.clear();
+    open_.clear();
+    shown_side_ = {};
     is_chosen_ = false;
     version_ = 0;
   }
@@ -48,6 +50,7 @@ const TensorFlowGraphs::Side& TensorFlowGraphs::BesideOf(Context& context) {
   const std::pair<int32_t, uint64_t> of(ShownFile(), has_second ? context.second.reading() : 0);
   if (beside_of_ == of) return beside_;
   beside_of_ = of;
+  shown_side_ = {};
   const int32_t second = has_second ? MainGraphOf(*context.second.dump()) : -1;
   beside_ = second >= 0 ? Side{second, true}
                         : Side{GraphBesideOf(*context.document.dump(), ShownFile()), false};
@@ -67,7 +70,9 @@ void TensorFlowGraphs::Draw(Frame& frame) {
   DrawToolbar(frame);
   sides_ = SidesOf(frame.context);
   active_ = std::min(active_, sides_.size() - 1);
-  const std::vector<LegendEntry> legend = TensorFlowLegend(frame.theme);
+  for (size_t k = 0; k < sides_.size(); ++k) Show(frame.context, k, sides_[k]);
+  const std::vector<LegendEntry> legend = TensorFlowLegend(
+      frame.theme, canvases_[0].has_plain() || (sides_.size() > 1 && canvases_[1].has_plain()));
   const float legend_height = LegendHeight(frame, legend);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float gap = 6 * frame.scale, count = static_cast<float>(sides_.size());
@@ -133,15 +138,33 @@ void TensorFlowGraphs::DrawHead(Frame& frame, const graph::TensorFlowPane& pane)
   FittedLabel(pane.heading);
   ImGui::PopFont();
   ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-  FittedLabel(pane.sentence.empty() ? "no value crosses a cluster boundary" : pane.sentence);
+  const std::string sentence =
+      pane.sentence.empty() ? "no value crosses a cluster boundary" : pane.sentence;
+  FittedLabel(sentence + (pane.boxes.is_folded ? ": a click opens one" : ""));
   ImGui::PopStyleColor();
 }
 
+// While a scope is being opened the picture stays as it is.
+void TensorFlowGraphs::Show(Context& context, size_t which, const Side& side) {
+  const OpenScopes& open = OpenIn(side);
+  const Pending<TensorFlowDrawing>& made = DrawingOf(context, side.file, side.of_second, open);
+  if (!made.ready()) return;
+  const std::shared_ptr<const TensorFlowDrawing> drawing = made.value;
+  if (shown_side_[which] == side && shown_open_[which] != open)
+    DropDrawing(context, side.file, side.of_second, shown_open_[which]);
+  shown_side_[which] = side;
+  shown_open_[which] = open;
+  canvases_[which].Show(drawing);
+}
+
 void TensorFlowGraphs::DrawSide(Frame& frame, size_t which, const Side& side) {
-  const Pending<TensorFlowDrawing>& drawing = DrawingOf(frame.context, side.file, side.of_second);
-  if (!ShowPending(frame, drawing, "the TensorFlow graph")) return;
+  if (shown_side_[which] != side) {
+    const auto& made = DrawingOf(frame.context, side.file, side.of_second, OpenIn(side));
+    ShowPending(frame, made, "the TensorFlow graph");
+    return;
+  }
   TensorFlowCanvas& canvas = canvases_[which];
-  canvas.Show(drawing.value);
+  const TensorFlowDrawing* drawing = canvas.drawing();
   DrawHead(frame, drawing->pane);
   const Selection& now = frame.context.navigation.selection();
   const bool is_of_this =
@@ -165,7 +188,30 @@ void TensorFlowGraphs::DrawSide(Frame& frame, size_t which, const Side& side) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const CanvasEvents events = canvas.Draw(frame, "##canvas", room.x, room.y, minimap_);
   if (events.clicked.valid() || events.moved) active_ = which;
-  if (events.clicked.valid()) Choose(frame, which, events.clicked);
+  if (!events.clicked.valid()) return;
+  Choose(frame, which, events.clicked);
+  Toggle(which, events.clicked);
+}
+
+// A scope is opened in place, and closed again.
+void TensorFlowGraphs::Toggle(size_t which, graph::NodeId id) {
+  const TensorFlowDrawing* drawing = canvases_[which].drawing();
+  const graph::TensorFlowBox* box =
+      drawing == nullptr || !id.valid() ? nullptr : drawing->BoxOf(id);
+  if (box == nullptr || box->nodes == 1) return;
+  OpenScopes& open = OpenIn(sides_[which]);
+  if (open != shown_open_[which]) return;  // the last one is still on its way
+  if (open.erase(box->scope()) == 0) open.insert(box->scope());
+  canvases_[which].NoteToggled(box->scope());
+}
+
+bool TensorFlowGraphs::CloseAround(size_t which) {
+  const TensorFlowCanvas& canvas = canvases_[which];
+  if (!canvas.selected().valid()) return false;
+  const graph::NodeId frame = canvas.drawing()->shown[canvas.selected().index].frame;
+  if (!frame.valid() || canvas.drawing()->BoxOf(frame) == nullptr) return false;
+  Toggle(which, frame);
+  return true;
 }
 
 // A cluster or a scope is no node: its first one stands for it.
@@ -198,6 +244,14 @@ bool TensorFlowGraphs::Run(Command command, Frame& frame) {
     case Command::kGraphLeft:
     case Command::kGraphRight:
       Choose(frame, active_, canvas.Step(command));
+      return true;
+    case Command::kGraphToggle:
+      Toggle(active_, canvas.selected());
+      return true;
+    case Command::kGraphCloseOuter:
+      return CloseAround(active_);
+    case Command::kGraphCloseAll:
+      for (const Side& side : sides_) OpenIn(side).clear();
       return true;
     case Command::kFit:
       if (const graph::Box* box = canvas.selected().valid()

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,10 +39,19 @@ class TensorFlowGraphs {
   const Side& BesideOf(Context& context);
   void DrawToolbar(Frame& frame);
   void DrawHead(Frame& frame, const graph::TensorFlowPane& pane) const;
+  void Show(Context& context, size_t which, const Side& side);
   void DrawSide(Frame& frame, size_t which, const Side& side);
   void Choose(Frame& frame, size_t which, graph::NodeId id);
+  OpenScopes& OpenIn(const Side& side) { return open_[{side.file, side.of_second}]; }
+  void Toggle(size_t which, graph::NodeId id);
+  // The scope around what is selected; false: there is none.
+  bool CloseAround(size_t which);
 
   std::array<TensorFlowCanvas, 2> canvases_;
+  std::map<std::pair<int32_t, bool>, OpenScopes> open_;  // by file and dump
+  // What the canvases show.
+  std::array<OpenScopes, 2> shown_open_;
+  std::array<Side, 2> shown_side_;
   std::vector<Side> sides_;
   size_t active_ = 0;
   uint64_t generation_ = 0, version_ = 0;

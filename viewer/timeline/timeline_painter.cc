@@ -299,7 +299,9 @@ void TimelinePainter::DrawSteps(Frame& frame, ImDrawList& list) const {
     const float x = scene_->XOf(static_cast<double>(at->begin));
     if (x < last_line + 4 * scene_->scale) continue;
     last_line = x;
-    const std::string text = facts->step_word + " " + SafeText(at->name, 40);
+    const std::string name = SafeText(at->name, 40);
+    const std::string text =
+        name.starts_with(facts->step_word) ? name : facts->step_word + " " + name;
     const float width = ImGui::CalcTextSize(text.c_str()).x;
     // No line through the name of another step.
     const bool is_named = x >= free && x + width + 4 * scene_->scale <= end;

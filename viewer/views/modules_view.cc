@@ -40,7 +40,7 @@ class ModulesView : public View {
 
   // What is above the panels names the only one.
   bool IsEmpty(const Context& context) const override {
-    return context.document.dump().ready() && context.document.dump()->modules().size() == 1;
+    return context.document.dump().ready() && context.document.dump()->modules().size() <= 1;
   }
 
   bool Run(Command command, Frame& /*frame*/) override {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "core/base/counted.h"
@@ -19,8 +20,6 @@ namespace {
 using dump::TensorFlowGraph;
 using dump::TensorFlowNode;
 
-// More boxes than this outside clusters, or in one, are folded into scopes.
-constexpr size_t kMaxOutside = 160, kMaxInside = 60;
 constexpr size_t kMaxScopes = 8;
 
 std::string_view NameInScope(std::string_view name) { return name.substr(name.rfind('/') + 1); }
@@ -35,13 +34,23 @@ std::string_view ScopeWithin(std::string_view name, size_t depth) {
   return scope.substr(0, end);
 }
 
+// As many of its last parts as a title has room for: the first are those of many.
+std::string EndOfScope(std::string_view scope) {
+  if (Columns(scope) <= kTitleColumns) return std::string(scope);
+  std::string_view rest = scope;
+  while (Columns(rest) + 2 > kTitleColumns && rest.contains('/'))
+    rest.remove_prefix(rest.find('/') + 1);
+  return "…/" + std::string(rest);
+}
+
 // What puts nodes into one box: device, scope, reason.
 using BoxFold = std::tuple<std::string, std::string, std::string>;
 
 class BoxMaker {
  public:
-  BoxMaker(const TensorFlowGraph& graph, const dump::TensorFlowSummary& summary)
-      : graph_(graph), edges_(graph), values_(graph, edges_) {
+  BoxMaker(const TensorFlowGraph& graph, const dump::TensorFlowSummary& summary,
+           const TensorFlowFolding& folding)
+      : graph_(graph), edges_(graph), values_(graph, edges_), folding_(folding) {
     // The annotated graph has other names than the summary.
     bool is_told = false;
     for (const TensorFlowNode& node : summary.unclustered) {
@@ -78,9 +87,8 @@ class BoxMaker {
   }
 
  private:
-  struct Place {
-    uint32_t item = 0, box = 0;
-  };
+  // Of a node: its item, the box in that, the box in that one if it is open, …
+  using Place = std::vector<uint32_t>;
 
   // A graph from before marking has no reasons yet.
   void NoteOutside(const TensorFlowNode& node) {
@@ -97,7 +105,7 @@ class BoxMaker {
   // By box: its nodes. Each node by itself where they are few.
   std::vector<std::vector<int32_t>> Folded(const std::vector<int32_t>& nodes, size_t most) {
     std::vector<std::vector<int32_t>> out;
-    if (nodes.size() <= most) {
+    if (nodes.size() <= most || edges_.main().size() <= folding_.whole) {
       for (const int32_t n : nodes) out.push_back({n});
       return out;
     }
@@ -119,7 +127,29 @@ class BoxMaker {
     }
   }
 
-  TensorFlowBox BoxOf(const std::vector<int32_t>& members) const {
+  // Where the box stands: `place`.
+  TensorFlowBox BoxOf(const std::vector<int32_t>& members, const Place& place) {
+    TensorFlowBox box = Described(members);
+    if (members.size() == 1 || !folding_.open.contains(box.scope())) {
+      for (const int32_t n : members) places_[static_cast<size_t>(n)] = place;
+      return box;
+    }
+    std::vector<std::vector<int32_t>> parts = Folded(members, folding_.most_inside);
+    // All of one scope: its nodes.
+    if (parts.size() == 1) {
+      parts.clear();
+      for (const int32_t n : members) parts.push_back({n});
+    }
+    Place inner = place;
+    inner.push_back(0);
+    for (const std::vector<int32_t>& part : parts) {
+      inner.back() = static_cast<uint32_t>(box.inside.size());
+      box.inside.push_back(BoxOf(part, inner));
+    }
+    return box;
+  }
+
+  TensorFlowBox Described(const std::vector<int32_t>& members) const {
     const TensorFlowNode& first = Node(members.front());
     TensorFlowBox box;
     box.device = first.device;
@@ -152,11 +182,11 @@ class BoxMaker {
                                  (other.size() == scope.size() || other[scope.size()] == '/')))
         scope = scope.substr(0, scope.rfind('/') == scope.npos ? 0 : scope.rfind('/'));
     }
-    box.title = scope.empty() ? "(no scope)" : std::string(scope);
+    box.title = scope.empty() ? "(no scope)" : EndOfScope(scope);
     box.subtitle = fmt::format("{}, {} {}", Counted(members.size(), "node"), most.front().second,
                                most.front().first);
-    box.tip =
-        fmt::format("{} on {}:", box.title, first.device.empty() ? "no device yet" : first.device);
+    box.tip = fmt::format("{} on {}:", scope.empty() ? "(no scope)" : scope,
+                          first.device.empty() ? "no device yet" : first.device);
     for (const auto& [operation, count] : most) box.tip += fmt::format(" {} {}", count, operation);
     if (!box.reason.empty()) box.tip += fmt::format("\n{}", box.reason);
     return box;
@@ -167,41 +197,46 @@ class BoxMaker {
     item.cluster = name;
     item.nodes = static_cast<int64_t>(nodes.size());
     item.device = Node(nodes.front()).device;
-    for (const std::vector<int32_t>& members : Folded(nodes, kMaxInside)) {
-      for (const int32_t n : members)
-        places_[static_cast<size_t>(n)] = {static_cast<uint32_t>(out_.items.size()),
-                                           static_cast<uint32_t>(item.boxes.size())};
-      item.boxes.push_back(BoxOf(members));
+    for (const std::vector<int32_t>& members : Folded(nodes, folding_.most_inside)) {
+      item.boxes.push_back(BoxOf(members, {static_cast<uint32_t>(out_.items.size()),
+                                           static_cast<uint32_t>(item.boxes.size())}));
     }
     out_.items.push_back(std::move(item));
   }
 
   void AddOutside(const std::vector<int32_t>& nodes) {
-    for (const std::vector<int32_t>& members : Folded(nodes, kMaxOutside)) {
-      for (const int32_t n : members)
-        places_[static_cast<size_t>(n)] = {static_cast<uint32_t>(out_.items.size()), 0};
+    for (const std::vector<int32_t>& members : Folded(nodes, folding_.most_outside)) {
       TensorFlowItem item;
       item.nodes = static_cast<int64_t>(members.size());
       item.device = Node(members.front()).device;
-      item.boxes.push_back(BoxOf(members));
+      item.boxes.push_back(BoxOf(members, {static_cast<uint32_t>(out_.items.size()), 0}));
       out_.items.push_back(std::move(item));
     }
   }
 
+  // The wires of a frame: of the picture, of a cluster, of an open scope.
+  std::vector<TensorFlowWire>& WiresIn(std::span<const uint32_t> frame) {
+    if (frame.empty()) return out_.wires;
+    TensorFlowItem& item = out_.items[frame.front()];
+    if (frame.size() == 1) return item.wires;
+    TensorFlowBox* box = &item.boxes[frame[1]];
+    for (const uint32_t k : frame.subspan(2)) box = &box->inside[k];
+    return box->wires;
+  }
+
+  // Each value is drawn in the innermost frame that both its ends are in.
   void AddWires() {
-    std::map<std::pair<uint32_t, uint32_t>, TensorFlowWire> outer;
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, TensorFlowWire> inner;
+    std::map<Place, std::map<std::pair<uint32_t, uint32_t>, TensorFlowWire>> wires;
     for (const int32_t n : edges_.main()) {
       for (const dump::GraphEdge& edge : edges_.inputs(n)) {
         if (edge.node < 0) continue;
-        const Place from = places_[static_cast<size_t>(edge.node)];
-        const Place to = places_[static_cast<size_t>(n)];
-        if (from.item == to.item && from.box == to.box) continue;
-        const bool is_inner = from.item == to.item;
-        TensorFlowWire& wire =
-            is_inner ? inner[{from.item, from.box, to.box}] : outer[{from.item, to.item}];
-        wire.from = is_inner ? from.box : from.item;
-        wire.to = is_inner ? to.box : to.item;
+        const Place& from = places_[static_cast<size_t>(edge.node)];
+        const Place& to = places_[static_cast<size_t>(n)];
+        const auto [a, b] = std::ranges::mismatch(from, to);
+        if (a == from.end() || b == to.end()) continue;
+        TensorFlowWire& wire = wires[Place(from.begin(), a)][{*a, *b}];
+        wire.from = *a;
+        wire.to = *b;
         if (edge.slot < 0) continue;
         const TensorFlowNode& source = Node(edge.node);
         ++wire.values;
@@ -212,14 +247,16 @@ class BoxMaker {
         bytes < 0 ? ++wire.unknown : wire.bytes += bytes;
       }
     }
-    for (const auto& [key, wire] : outer) out_.wires.push_back(wire);
-    for (const auto& [key, wire] : inner) out_.items[std::get<0>(key)].wires.push_back(wire);
+    for (const auto& [frame, between] : wires) {
+      for (const auto& [ends, wire] : between) WiresIn(frame).push_back(wire);
+    }
   }
 
   const TensorFlowGraph& graph_;
   dump::GraphEdges edges_;
   dump::GraphValues values_;
   std::map<std::string, const TensorFlowNode*, std::less<>> outside_;
+  const TensorFlowFolding& folding_;
   std::vector<Place> places_;  // by node
   TensorFlowBoxes out_;
 };
@@ -227,9 +264,9 @@ class BoxMaker {
 }  // namespace
 
 TensorFlowPane PaneOf(std::string_view path, const TensorFlowGraph& graph,
-                      const dump::TensorFlowSummary& summary) {
+                      const dump::TensorFlowSummary& summary, const TensorFlowFolding& folding) {
   TensorFlowPane pane;
-  pane.boxes = BoxesOf(graph, summary);
+  pane.boxes = BoxesOf(graph, summary, folding);
   pane.heading =
       fmt::format("{}: {}, {} in {}, {} outside with a reason", path.substr(path.rfind('/') + 1),
                   Counted(pane.boxes.nodes, "node"), pane.boxes.clustered,
@@ -241,9 +278,9 @@ TensorFlowPane PaneOf(std::string_view path, const TensorFlowGraph& graph,
   return pane;
 }
 
-TensorFlowBoxes BoxesOf(const dump::TensorFlowGraph& graph,
-                        const dump::TensorFlowSummary& summary) {
-  return BoxMaker(graph, summary).Run();
+TensorFlowBoxes BoxesOf(const dump::TensorFlowGraph& graph, const dump::TensorFlowSummary& summary,
+                        const TensorFlowFolding& folding) {
+  return BoxMaker(graph, summary, folding).Run();
 }
 
 }  // namespace hloscope::graph

@@ -52,6 +52,63 @@ PaneLevel LayOutLevel(const std::vector<FlatNode>& nodes, const std::vector<Flat
   return level;
 }
 
+// A box, and where it is open what is in it laid out by itself.
+struct BoxLayout {
+  FlatNode size;
+  PaneLevel level;
+  std::vector<BoxLayout> inside;
+};
+BoxLayout LayOutBox(const TensorFlowBox& box) {
+  BoxLayout out;
+  if (!box.is_open()) {
+    out.size = SizeOfPaneBox(box);
+    return out;
+  }
+  std::vector<FlatNode> sizes;
+  for (const TensorFlowBox& each : box.inside) {
+    out.inside.push_back(LayOutBox(each));
+    sizes.push_back(out.inside.back().size);
+  }
+  out.level = LayOutLevel(sizes, EdgesOfWires(box.wires));
+  const float title = MonoWidth(box.title + "  " + box.subtitle, kSubtitleSize);
+  out.size = {.width = std::max(out.level.layout.width, title) + 2 * kClusterPadding,
+              .height = out.level.layout.height + kClusterTitle + 2 * kClusterPadding};
+  return out;
+}
+
+std::vector<TensorFlowPath> PathsIn(const FlatLayout& layout, size_t wires, Point corner) {
+  std::vector<TensorFlowPath> paths(wires);
+  for (size_t w = 0; w < wires; ++w) {
+    for (uint32_t p = 0; p < layout.point_count[w]; ++p) {
+      const Point& point = layout.points[layout.first_point[w] + p];
+      paths[w].points.push_back({corner.x + point.x, corner.y + point.y});
+    }
+  }
+  return paths;
+}
+
+// The corner of what is in a frame.
+Point CornerIn(const SvgArea& frame, const FlatLayout& layout) {
+  return {frame.x + (frame.width - layout.width) / 2, frame.y + kClusterTitle + kClusterPadding};
+}
+
+TensorFlowSpot PlaceBox(const TensorFlowBox& box, const BoxLayout& laid, const SvgArea& area) {
+  TensorFlowSpot spot{.area = area, .inside = {}, .wires = {}};
+  if (!box.is_open()) return spot;
+  const FlatLayout& layout = laid.level.layout;
+  const Point corner = CornerIn(area, layout);
+  for (size_t b = 0; b < box.inside.size(); ++b) {
+    const FlatNode& size = laid.inside[b].size;
+    const Point center = layout.center[b];
+    spot.inside.push_back(
+        PlaceBox(box.inside[b], laid.inside[b],
+                 {corner.x + center.x - size.width / 2, corner.y + center.y - size.height / 2,
+                  size.width, size.height}));
+  }
+  spot.wires = PathsIn(layout, box.wires.size(), corner);
+  return spot;
+}
+
 class PaneLayouter {
  public:
   explicit PaneLayouter(const TensorFlowBoxes& boxes) : boxes_(boxes) {}
@@ -74,15 +131,19 @@ class PaneLayouter {
 
  private:
   void AddItemSize(const TensorFlowItem& item) {
+    std::vector<BoxLayout>& boxes = boxes_of_.emplace_back();
+    std::vector<FlatNode> nodes;
+    for (const TensorFlowBox& box : item.boxes) {
+      boxes.push_back(LayOutBox(box));
+      nodes.push_back(boxes.back().size);
+    }
     if (item.cluster.empty()) {
       inner_.emplace_back();
-      sizes_.push_back(SizeOfPaneBox(item.boxes.front()));
+      sizes_.push_back(nodes.front());
       return;
     }
-    std::vector<FlatNode> nodes;
-    for (const TensorFlowBox& box : item.boxes) nodes.push_back(SizeOfPaneBox(box));
     inner_.push_back(LayOutLevel(nodes, EdgesOfWires(item.wires)));
-    const float title = MonoWidth(TitleOf(item), kSubtitleSize);
+    const float title = MonoWidth(TitleOf(item) + "  " + DeviceText(item.device), kSubtitleSize);
     sizes_.push_back({.width = std::max(inner_.back().layout.width, title) + 2 * kClusterPadding,
                       .height = inner_.back().layout.height + kClusterTitle + 2 * kClusterPadding});
   }
@@ -173,33 +234,28 @@ class PaneLayouter {
   void PlaceInside(size_t k) {
     const TensorFlowItem& item = boxes_.items[k];
     const SvgArea& spot = out_.items[k];
-    std::vector<SvgArea>& boxes = out_.boxes.emplace_back();
-    std::vector<TensorFlowPath>& paths = out_.inner.emplace_back();
+    std::vector<TensorFlowSpot>& boxes = out_.boxes.emplace_back();
     if (item.cluster.empty()) {
-      boxes.push_back(spot);
+      boxes.push_back(PlaceBox(item.boxes.front(), boxes_of_[k].front(), spot));
+      out_.inner.emplace_back();
       return;
     }
     const FlatLayout& layout = inner_[k].layout;
-    const Point corner{spot.x + (spot.width - layout.width) / 2,
-                       spot.y + kClusterTitle + kClusterPadding};
+    const Point corner = CornerIn(spot, layout);
     for (size_t b = 0; b < item.boxes.size(); ++b) {
-      const FlatNode size = SizeOfPaneBox(item.boxes[b]);
+      const FlatNode& size = boxes_of_[k][b].size;
       const Point center = layout.center[b];
-      boxes.push_back({corner.x + center.x - size.width / 2, corner.y + center.y - size.height / 2,
-                       size.width, size.height});
+      boxes.push_back(PlaceBox(item.boxes[b], boxes_of_[k][b],
+                               {corner.x + center.x - size.width / 2,
+                                corner.y + center.y - size.height / 2, size.width, size.height}));
     }
-    for (size_t w = 0; w < item.wires.size(); ++w) {
-      TensorFlowPath& path = paths.emplace_back();
-      for (uint32_t p = 0; p < layout.point_count[w]; ++p) {
-        const Point& point = layout.points[layout.first_point[w] + p];
-        path.points.push_back({corner.x + point.x, corner.y + point.y});
-      }
-    }
+    out_.inner.push_back(PathsIn(layout, item.wires.size(), corner));
   }
 
   const TensorFlowBoxes& boxes_;
   std::vector<FlatNode> sizes_;
-  std::vector<PaneLevel> inner_;
+  std::vector<PaneLevel> inner_;                  // by item
+  std::vector<std::vector<BoxLayout>> boxes_of_;  // by item
   TensorFlowLayout out_;
 };
 

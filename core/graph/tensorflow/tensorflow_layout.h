@@ -31,12 +31,19 @@ struct TensorFlowLane {
   int64_t nodes = 0;
 };
 
+// A box; of an open scope what is in it as well.
+struct TensorFlowSpot {
+  SvgArea area;
+  std::vector<TensorFlowSpot> inside;
+  std::vector<TensorFlowPath> wires;
+};
+
 // In logical pixels, from (0, 0) on.
 struct TensorFlowLayout {
   float width = 0, height = 0;
   std::vector<TensorFlowLane> lanes;
   std::vector<SvgArea> items;                      // by item
-  std::vector<std::vector<SvgArea>> boxes;         // by item and box
+  std::vector<std::vector<TensorFlowSpot>> boxes;  // by item and box
   std::vector<TensorFlowPath> wires;               // between items
   std::vector<std::vector<TensorFlowPath>> inner;  // by item and wire in it
 };

@@ -81,7 +81,7 @@ class PaneWriter {
   void AddItem(size_t k) {
     const TensorFlowItem& item = boxes_.items[k];
     const SvgArea& spot = layout_.items[k];
-    if (item.cluster.empty()) return AddBox(item.boxes.front(), spot, false);
+    if (item.cluster.empty()) return AddBox(item.boxes.front(), layout_.boxes[k].front(), false);
     out_ += fmt::format(
         "<g><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
         "rx=\"10\" fill=\"{}\" stroke=\"{}\" stroke-width=\"2\"/><text class=\"s\" x=\"{:.1f}\" "
@@ -91,17 +91,41 @@ class PaneWriter {
         spot.x, spot.y, spot.width, spot.height,
         HexColor(MixColors(colors_.ground, kClusterColor, 0.1f)), HexColor(kClusterColor),
         spot.x + kClusterPadding, spot.y + 18, EscapeHtml(TitleOf(item)));
-    for (size_t w = 0; w < item.wires.size(); ++w) {
-      const std::string path = Line(layout_.inner[k][w]);
-      if (path.empty()) continue;
-      out_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\"{}/>\n", path,
-                          HexColor(colors_.wire),
-                          item.wires[w].values == 0 ? " stroke-dasharray=\"2 3\"" : "");
-    }
+    AddInnerWires(item.wires, layout_.inner[k]);
     for (size_t b = 0; b < item.boxes.size(); ++b) AddBox(item.boxes[b], layout_.boxes[k][b], true);
   }
 
-  void AddBox(const TensorFlowBox& box, const SvgArea& spot, bool is_inside) {
+  void AddInnerWires(const std::vector<TensorFlowWire>& wires,
+                     const std::vector<TensorFlowPath>& paths) {
+    for (size_t w = 0; w < wires.size(); ++w) {
+      const std::string path = Line(paths[w]);
+      if (path.empty()) continue;
+      out_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\"{}/>\n", path,
+                          HexColor(colors_.wire),
+                          wires[w].values == 0 ? " stroke-dasharray=\"2 3\"" : "");
+    }
+  }
+
+  // A scope that is open is a frame with its title.
+  void AddOpenBox(const TensorFlowBox& box, const TensorFlowSpot& at, bool is_inside) {
+    const uint32_t edge = !box.reason.empty() ? kOutsideColor
+                          : is_inside         ? kClusterColor
+                                              : colors_.line;
+    fmt::format_to(std::back_inserter(out_),
+                   "<g><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
+                   "height=\"{:.1f}\" rx=\"6\" fill=\"{}\" stroke=\"{}\"/><text class=\"s\" "
+                   "x=\"{:.1f}\" y=\"{:.1f}\">{}  {}</text></g>\n",
+                   EscapeHtml(box.tip), at.area.x, at.area.y, at.area.width, at.area.height,
+                   HexColor(MixColors(colors_.ground, edge, 0.06f)), HexColor(edge),
+                   at.area.x + kClusterPadding, at.area.y + 18, EscapeHtml(box.title),
+                   EscapeHtml(box.subtitle));
+    AddInnerWires(box.wires, at.wires);
+    for (size_t b = 0; b < box.inside.size(); ++b) AddBox(box.inside[b], at.inside[b], is_inside);
+  }
+
+  void AddBox(const TensorFlowBox& box, const TensorFlowSpot& at, bool is_inside) {
+    if (box.is_open()) return AddOpenBox(box, at, is_inside);
+    const SvgArea& spot = at.area;
     const bool is_outside = !box.reason.empty();
     const uint32_t edge = is_outside ? kOutsideColor : is_inside ? kClusterColor : colors_.line;
     const uint32_t fill = is_outside ? MixColors(colors_.ground, kOutsideColor, 0.18f)

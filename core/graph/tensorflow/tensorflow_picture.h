@@ -4,15 +4,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/dump/tensorflow/tensorflow_graph.h"
 #include "core/graph/svg.h"
 
 namespace hloscope::graph {
+
+// Values between two boxes of one frame, or between two items of the picture.
+struct TensorFlowWire {
+  uint32_t from = 0, to = 0;
+  int64_t values = 0;      // 0: order alone
+  int64_t bytes = 0;       // of those whose size the graph tells
+  int64_t unknown = 0;     // of no known size
+  bool is_border = false;  // of a cluster
+  bool is_copied = false;  // the two are on different devices
+};
+
+// A scope, as which of the graph's nodes is its first one and how many are in it.
+using TensorFlowScope = std::pair<int32_t, int64_t>;
 
 struct TensorFlowBox {
   std::string title;     // the last part of the node's name, or the scope
@@ -23,16 +38,11 @@ struct TensorFlowBox {
   int64_t nodes = 0;
   std::vector<int32_t> members;  // positions in TensorFlowGraph::nodes
   bool is_plumbing = false;      // constants, arguments, copies: nothing of it runs by itself
-};
-
-// Values between two boxes of one frame, or between two items of the picture.
-struct TensorFlowWire {
-  uint32_t from = 0, to = 0;
-  int64_t values = 0;      // 0: order alone
-  int64_t bytes = 0;       // of those whose size the graph tells
-  int64_t unknown = 0;     // of no known size
-  bool is_border = false;  // of a cluster
-  bool is_copied = false;  // the two are on different devices
+  // Of a scope that is open: a frame around these. Empty: it is closed, or a node.
+  std::vector<TensorFlowBox> inside;
+  std::vector<TensorFlowWire> wires;  // between those
+  bool is_open() const { return !inside.empty(); }
+  TensorFlowScope scope() const { return {members.front(), nodes}; }
 };
 
 // A cluster, with boxes in it; or one box that is in none.
@@ -52,8 +62,17 @@ struct TensorFlowBoxes {
   bool is_folded = false;                         // some boxes are scopes
 };
 
+// When nodes are boxes of their own, and when scopes are.
+struct TensorFlowFolding {
+  // A graph of no more nodes is not folded; of others more nodes than these outside clusters, or in
+  // one, or in an open scope, are.
+  size_t whole = 0, most_outside = 160, most_inside = 60;
+  std::set<TensorFlowScope> open;  // scopes that are frames around what is in them
+};
+
 // `summary` is what is known of the graph's dump, reasons among it.
-TensorFlowBoxes BoxesOf(const dump::TensorFlowGraph& graph, const dump::TensorFlowSummary& summary);
+TensorFlowBoxes BoxesOf(const dump::TensorFlowGraph& graph, const dump::TensorFlowSummary& summary,
+                        const TensorFlowFolding& folding = {});
 
 struct TensorFlowPane {
   std::string heading, sentence;  // above its picture
@@ -61,7 +80,8 @@ struct TensorFlowPane {
 };
 
 TensorFlowPane PaneOf(std::string_view path, const dump::TensorFlowGraph& graph,
-                      const dump::TensorFlowSummary& summary);
+                      const dump::TensorFlowSummary& summary,
+                      const TensorFlowFolding& folding = {});
 
 // "GPU:0" of "/job:…/device:GPU:0".
 std::string DeviceText(const std::string& device);
