@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -15,6 +16,8 @@
 namespace hloscope::app {
 
 using debug::LeafComparison;
+using debug::RunOutput;
+using debug::RunReport;
 
 namespace {
 
@@ -67,6 +70,16 @@ std::string BoundText(double bound) {
     shown = std::strtod(text.c_str(), nullptr);
   }
   return FormatText("{:g}", shown);
+}
+
+// What the other comparison is with.
+std::string OtherSide(const RunOutput& output, const RunReport& report) {
+  return output.against == debug::kExpectedSide ? report.reference
+                                                : std::string(debug::kExpectedSide);
+}
+
+std::string_view Name(std::string_view side) {
+  return side == debug::kExpectedSide ? "the expected values" : side;
 }
 
 }  // namespace
@@ -122,6 +135,27 @@ std::string LeafText(const LeafComparison& leaf, bool compared, std::string_view
     text.pop_back();
   }
   return text;
+}
+
+bool HasTwoComparisons(const RunReport& report) {
+  return std::ranges::any_of(report.outputs,
+                             [](const RunOutput& output) { return output.other.has_value(); });
+}
+
+std::string OtherText(const RunOutput& output, const RunReport& report) {
+  if (!output.other) return {};
+  const debug::LeafComparison& other = *output.other;
+  return FormatText("           that is against {}; against {}: {}\n", Name(output.against),
+                    Name(OtherSide(output, report)),
+                    other.problem.empty() ? MatchText(other) + ErrorsText(other) : other.problem);
+}
+
+void WriteOtherJson(JsonWriter& json, const RunOutput& output, const RunReport& report) {
+  if (!output.other) return;
+  json.Field("against", output.against).Key("other").BeginObject();
+  json.Field("against", OtherSide(output, report));
+  debug::WriteLeafJson(json, *output.other, true);
+  json.EndObject();
 }
 
 }  // namespace hloscope::app

@@ -42,10 +42,17 @@ struct PreciseSide {
   PreciseDistance distance;
 };
 
+// What the expected values are called next to platforms.
+inline constexpr std::string_view kExpectedSide = "expected";
+
 // One leaf of the result. `comparison` has its index, shape and, if `compared`, how it compares.
+// With expected values and a reference platform there are two comparisons: `comparison` is the one
+// that differs, of two alike that with the expected values, and `other` is the other one.
 struct RunOutput {
   LeafComparison comparison;
   bool compared = false;
+  std::string against;  // of two: "expected" or the platform that `comparison` is with, else empty
+  std::optional<LeafComparison> other;
   std::string not_compared;          // why not, where there are values to compare with
   std::optional<Error> missing;      // why there is no value
   hlo::Literal value;                // of the first iteration
