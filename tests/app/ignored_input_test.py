@@ -115,6 +115,14 @@ class IgnoredInput(FolderTest):
         _, report, _ = self.report(*options, '--expect', only)
         self.assertIn('out1 is not among the expected values: compared with interpreter alone', report['warnings'])
 
+    def test_files_without_arrays_are_called_what_they_are(self):
+        text = self.path('a.py', 'print(1)\n')
+        for option in ('--expect', '--infeed', '--inputs'):
+            for file, what in ((self.module, 'is HLO text and contains no arrays'), (text, 'is other text and contains no arrays')):
+                status, _, err = run('run', self.module, option, file)
+                self.assertEqual(status, 2)
+                self.assertIn(f'{what} (give an .npz, .npy files in order, a folder of .npy files, or a bundle)', err)
+
     def test_reduce_advises_no_expected_values_of_the_interpreter(self):
         out = self.path('small.hlo')
         for platform, words in (('interpreter', '--reference_platform says with what'), ('cpu', '--reference_platform or --expect says')):
