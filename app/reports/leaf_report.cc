@@ -72,16 +72,6 @@ std::string BoundText(double bound) {
   return FormatText("{:g}", shown);
 }
 
-// What the other comparison is with.
-std::string OtherSide(const RunOutput& output, const RunReport& report) {
-  return output.against == debug::kExpectedSide ? report.reference
-                                                : std::string(debug::kExpectedSide);
-}
-
-std::string_view Name(std::string_view side) {
-  return side == debug::kExpectedSide ? "the expected values" : side;
-}
-
 }  // namespace
 
 std::string MatchText(const LeafComparison& leaf) {
@@ -145,15 +135,16 @@ bool HasTwoComparisons(const RunReport& report) {
 std::string OtherText(const RunOutput& output, const RunReport& report) {
   if (!output.other) return {};
   const debug::LeafComparison& other = *output.other;
-  return FormatText("           that is against {}; against {}: {}\n", Name(output.against),
-                    Name(OtherSide(output, report)),
+  return FormatText("           that is against {}; against {}: {}\n",
+                    debug::SideName(output.against),
+                    debug::SideName(debug::OtherSide(output, report.reference)),
                     other.problem.empty() ? MatchText(other) + ErrorsText(other) : other.problem);
 }
 
 void WriteOtherJson(JsonWriter& json, const RunOutput& output, const RunReport& report) {
   if (!output.other) return;
   json.Field("against", output.against).Key("other").BeginObject();
-  json.Field("against", OtherSide(output, report));
+  json.Field("against", debug::OtherSide(output, report.reference));
   debug::WriteLeafJson(json, *output.other, true);
   json.EndObject();
 }

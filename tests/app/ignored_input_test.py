@@ -109,6 +109,15 @@ class IgnoredInput(FolderTest):
             _, out, _ = run('run', *options, '--reference_platform', 'xla-cpu', '--expect', own)
             self.assertIn('that is against xla-cpu; against the expected values: equal', out)
             self.assertIn('against xla-cpu and the expected values', out)
+        # A bundle has both, each with its own row.
+        bundle = self.path('b.hlob')
+        status, _, err = run('bundle', 'create', *(self.path('s.hlo', square), '--inputs', inputs, '--platform', 'cpu', '--reference_platform', 'interpreter'),
+                             '--expect', wrong, '--values', 'all', '-o', bundle)
+        self.assertEqual(status, 0, err)
+        self.assertEqual(run('bundle', 'open', bundle, '--into', self.path('opened'))[0], 0)
+        with open(os.path.join(self.path('opened'), 'report.md'), encoding='utf-8') as file:
+            rows = [line.split(' | ') for line in file if line.startswith('| {0} ')]
+        self.assertEqual([(row[0], row[3]) for row in rows], [('| {0} against the expected values', '1'), ('| {0} against interpreter', '0')])
         # What is not among the expected values is compared with the reference all the same.
         only = self.npz('only.npz', out0=floats(1, 9))
         options = (self.path('s.hlo', square), '--inputs', inputs, '--platform', 'cpu', '--reference_platform', 'interpreter')

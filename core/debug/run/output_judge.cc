@@ -205,4 +205,12 @@ Status OutputJudge::CompareWithFiles(const dump::TensorFiles& files,
   return {};
 }
 
+std::string_view OtherSide(const RunOutput& output, std::string_view reference) {
+  return output.against == kExpectedSide ? reference : kExpectedSide;
+}
+
+std::string_view SideName(std::string_view side) {
+  return side == kExpectedSide ? "the expected values" : side;
+}
+
 }  // namespace hloscope::debug

@@ -60,6 +60,11 @@ struct RunOutput {
   int64_t iteration = 0;  // that `comparison` is of: the first that differs, or the first
 };
 
+// Of a result with two comparisons: what `other` is with, where the reference platform is that one.
+std::string_view OtherSide(const RunOutput& output, std::string_view reference);
+// What a report calls that: "the expected values", or the platform.
+std::string_view SideName(std::string_view side);
+
 // How runs on the same inputs compare.
 struct RepeatReport {
   int64_t runs = 0;                      // that have results, of each iteration at least
