@@ -132,6 +132,15 @@ class IgnoredInput(FolderTest):
                 self.assertEqual(status, 2)
                 self.assertIn(f'{what} (give an .npz, .npy files in order, a folder of .npy files, or a bundle)', err)
 
+    def test_expected_values_are_those_of_the_first_inputs(self):
+        own, words = self.path('own.npz'), 'only the first iteration is compared with the expected values: the others have other inputs'
+        self.assertEqual(run('run', self.module, '--outputs', own)[0], 0)
+        inputs = self.path('in.npz')
+        self.assertEqual(run('run', self.module, '--save-inputs', inputs)[0], 0)
+        for options, count in (((), 0), (('--iterations', '3'), 1), (('--iterations', '3', '--inputs', inputs), 0)):
+            status, report, _ = self.report(self.module, '--expect', own, *options)
+            self.assertEqual((status, report['status'], report['warnings'].count(words)), (0, 'equal', count), report['warnings'])
+
     def test_reduce_advises_no_expected_values_of_the_interpreter(self):
         out = self.path('small.hlo')
         for platform, words in (('interpreter', '--reference_platform says with what'), ('cpu', '--reference_platform or --expect says')):
