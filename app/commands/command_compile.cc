@@ -339,10 +339,13 @@ class CompileCommand : public Command {
 
   std::string Text(const replay::CompileModuleReport& report) const {
     const replay::PluginFile& plugin = report.plugin;
+    const replay::PlatformRow* const row = replay::FindPlatform(request_.platform);
+    const bool is_jaxlib = row != nullptr && row->Has(replay::kNeedsPython);
     std::string out = FormatText(
-        "{}: compiled for {} with {}{}{} in {:.0f} ms (plugin loaded in {:.0f} ms)\n", module_,
+        "{}: compiled for {} with {}{}{} in {:.0f} ms ({} loaded in {:.0f} ms)\n", module_,
         report.device, plugin.distribution.empty() ? plugin.path : plugin.distribution,
-        plugin.version.empty() ? "" : " ", plugin.version, report.compile_ms, report.load_ms);
+        plugin.version.empty() ? "" : " ", plugin.version, report.compile_ms,
+        is_jaxlib ? "jaxlib" : "plugin", report.load_ms);
     for (const auto& [name, bytes] : report.memory) {
       if (bytes > 0) out += FormatText("  {} memory: {} bytes\n", name, bytes);
     }

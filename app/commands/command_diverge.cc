@@ -94,6 +94,10 @@ class DivergeCommand : public Command {
       return InputError("--python with several environments takes one module, and no --passes");
     }
     if (is_of_two()) {
+      if (!shared_.request().compare.expect.empty()) {
+        return InputError("two modules are compared with each other, not with expected values",
+                          "`run A --expect F` and `run B --expect F` compare each with them");
+      }
       for (const std::string& platform : {Platform(), shared_.request().reference.name}) {
         if (platform.empty() || platform == replay::ReferencePlatform().name) continue;
         return InputError(

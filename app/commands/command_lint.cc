@@ -199,7 +199,8 @@ class LintCommand : public Command {
     if (!finding.source.empty()) out += FormatText(" at {}", finding.source);
     if (finding.places > 1)
       out += FormatText(" and {} of this line", Counted(finding.places - 1, "more", "more"));
-    return out + FormatText("\n  {}; {}\n  fix: {}\n", rule.pattern, finding.cost, FixOf(finding));
+    return out + FormatText("\n  {}; {}{}\n  fix: {}\n", rule.pattern, finding.cost,
+                            finding.places > 1 ? " at the first" : "", FixOf(finding));
   }
 
   static std::string Json(const Place& place, const LintFinding& finding, const LintRule& rule) {

@@ -264,10 +264,15 @@ class RecordCommand : public Command {
       PrintOut(
           DumpOverviewText(*report) + InputsText() +
           FormatText("  next: hloscope info {0}\n        hloscope open {0}\n", Quoted(plan.dump)) +
+          (HasProfile(plan) ? FormatText("        hloscope profile {}\n", Quoted(plan.dump)) : "") +
           ((*first)->modules().empty() ? "" : ReportText(plan)));
     }
     if (ExitOf(run) != 0) return kDied;
     return kept ? kGood : ExitStatusOf(kept.error());
+  }
+
+  static bool HasProfile(const debug::RecordingPlan& plan) {
+    return plan.profiles && FilesIn(plan.dump + "/profile") > 0;
   }
 
   std::string ReportText(const debug::RecordingPlan& plan) const {

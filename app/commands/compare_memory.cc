@@ -35,9 +35,9 @@ std::string HolderText(const std::optional<MemoryHolder>& holder) {
 }
 
 std::string PeakText(const MemoryReport& report, int64_t held) {
-  return report.peak_bytes >= 0 ? fmt::format("{} ({} in the values below)",
-                                              BytesText(report.peak_bytes), BytesText(held))
-                                : BytesText(held) + " in its values";
+  return report.peak_bytes >= 0
+             ? fmt::format("{} ({} in values)", BytesText(report.peak_bytes), BytesText(held))
+             : BytesText(held) + " in its values";
 }
 
 std::string MemoryDifferencesText(const PairRequest& request,

@@ -28,14 +28,15 @@ std::string PathName(const Attribution& attribution, const profiler::Target& tar
 
 double Microseconds(int64_t picoseconds) { return static_cast<double>(picoseconds) / 1e6; }
 
-// "120 data, 40 lane": what its links are, those there are none of left out.
+// "120 data links (certain), 40 lane links (likely)": what its links are, those there are none of
+// left out.
 std::string LinksText(const CriticalPath& path) {
   std::string out;
   for (size_t k = 1; k < profiler::kPathLinks; ++k) {
     if (path.links[k] == 0) continue;
     const auto link = static_cast<PathLink>(k);
-    out += FormatText("{}{} {} ({})", out.empty() ? "" : ", ", path.links[k], ToString(link),
-                      CertaintyOf(link));
+    out += FormatText("{}{} {} {} ({})", out.empty() ? "" : ", ", path.links[k], ToString(link),
+                      VerbFor(path.links[k], "link", "links"), CertaintyOf(link));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/counted.h"
 #include "core/base/format_text.h"
@@ -55,14 +56,20 @@ std::string Moved(const Traffic& traffic) {
                     graph::BytesText(static_cast<int64_t>(traffic.written)));
 }
 
-// "the first moves 1.25 times the bytes of the second".
+// "the first moves 1.25 times the bytes of the second", or where that is nearly as many how many
+// more or less.
 std::string RatioText(const Traffic& a, const Traffic& b) {
   constexpr double kMost = 1000;  // beyond, the figure tells nothing
   if (a.bytes() == b.bytes()) return "both move the same number of bytes";
   if (b.bytes() == 0) return "the second moves nothing";
   const double ratio = a.bytes() / b.bytes();
   if (ratio > kMost) return "the first moves more than 1000 times the bytes of the second";
-  return FormatText("the first moves {:.3g} times the bytes of the second", ratio);
+  const std::string times = FormatText("{:.3g}", ratio);
+  if (times != "1") return FormatText("the first moves {} times the bytes of the second", times);
+  const double more = a.bytes() - b.bytes();
+  return FormatText("the first moves {} {} than the second",
+                    graph::BytesText(static_cast<int64_t>(std::abs(more))),
+                    more > 0 ? "more" : "less");
 }
 
 void WriteTraffic(const Traffic& traffic, JsonWriter& json) {

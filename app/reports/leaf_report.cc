@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -15,6 +16,8 @@
 namespace hloscope::app {
 
 using debug::LeafComparison;
+using debug::RunOutput;
+using debug::RunReport;
 
 namespace {
 
@@ -122,6 +125,28 @@ std::string LeafText(const LeafComparison& leaf, bool compared, std::string_view
     text.pop_back();
   }
   return text;
+}
+
+bool HasTwoComparisons(const RunReport& report) {
+  return std::ranges::any_of(report.outputs,
+                             [](const RunOutput& output) { return output.other.has_value(); });
+}
+
+std::string OtherText(const RunOutput& output, const RunReport& report) {
+  if (!output.other) return {};
+  const debug::LeafComparison& other = *output.other;
+  return FormatText("           that is against {}; against {}: {}\n",
+                    debug::SideName(output.against),
+                    debug::SideName(debug::OtherSide(output, report.reference)),
+                    other.problem.empty() ? MatchText(other) + ErrorsText(other) : other.problem);
+}
+
+void WriteOtherJson(JsonWriter& json, const RunOutput& output, const RunReport& report) {
+  if (!output.other) return;
+  json.Field("against", output.against).Key("other").BeginObject();
+  json.Field("against", debug::OtherSide(output, report.reference));
+  debug::WriteLeafJson(json, *output.other, true);
+  json.EndObject();
 }
 
 }  // namespace hloscope::app

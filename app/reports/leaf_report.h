@@ -7,6 +7,7 @@
 
 #include "core/debug/compare/compare_values.h"
 #include "core/debug/compare/leaf_json.h"
+#include "core/debug/run/run_module.h"
 
 namespace hloscope::app {
 
@@ -19,5 +20,16 @@ std::string MatchText(const debug::LeafComparison& leaf);
 std::string ErrorsText(const debug::LeafComparison& leaf);
 std::string LeafText(const debug::LeafComparison& leaf, bool compared,
                      std::string_view why_not = "");
+
+// Of a result that expected values and a reference platform were given for.
+bool HasTwoComparisons(const debug::RunReport& report);
+
+// "           that is against interpreter; against the expected values: all 4 equal", and a line
+// break. Empty where there is one comparison.
+std::string OtherText(const debug::RunOutput& output, const debug::RunReport& report);
+
+// The fields `against` and `other`, where there are two.
+void WriteOtherJson(JsonWriter& json, const debug::RunOutput& output,
+                    const debug::RunReport& report);
 
 }  // namespace hloscope::app

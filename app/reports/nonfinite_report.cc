@@ -94,4 +94,11 @@ std::string NonFiniteText(const NonFinite& found) {
                                       : "    it does not reach an output\n");
 }
 
+std::string NoNonFiniteText(debug::NonFiniteKind kind, bool arrive) {
+  const bool is_nan = kind == debug::NonFiniteKind::kNan;
+  if (!arrive) return is_nan ? "no NaN was found" : "no infinity was found";
+  return is_nan ? "no instruction produces a NaN from operands without one"
+                : "no instruction produces an infinity from finite operands";
+}
+
 }  // namespace hloscope::app

@@ -12,5 +12,8 @@ namespace hloscope::app {
 void WriteNonFiniteJson(JsonWriter& json, const debug::NonFinite& found);
 // A few indented lines.
 std::string NonFiniteText(const debug::NonFinite& found);
+// What is said where none was found. `arrive`: inputs or constants hold some, which instructions
+// may have passed on.
+std::string NoNonFiniteText(debug::NonFiniteKind kind, bool arrive);
 
 }  // namespace hloscope::app

@@ -233,6 +233,7 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
 std::string HeadText(const std::string& file, const RunReport& report) {
   std::string out = FormatText("{}: module {} on {}", file, report.module, report.platform);
   if (!report.reference.empty()) out += FormatText(" against {}", report.reference);
+  if (HasTwoComparisons(report)) out += " and the expected values";
   if (report.generated_inputs && report.iterations_ran > 1) {
     out += FormatText(", inputs generated from seeds {} to {}", report.seed,
                       report.seed + static_cast<uint64_t>(report.iterations_ran - 1));
@@ -305,6 +306,7 @@ std::string RunReportJson(const std::string& file, const RunReport& report, bool
   for (const RunOutput& output : report.outputs) {
     json.BeginObject();
     WriteLeafJson(json, output.comparison, output.compared);
+    WriteOtherJson(json, output, report);
     if (with_values && !output.missing) WriteValues(json, output.value);
     if (output.iteration != 0) json.Field("iteration", output.iteration);
     if (!output.precise.empty()) WritePrecise(json, output.precise);
@@ -451,6 +453,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
                             output.missing->ToString())
                : LeafText(output.comparison, output.compared, output.not_compared);
     out += '\n';
+    out += OtherText(output, report);
     if (!output.precise.empty()) out += PreciseText(output.precise);
   }
   if (report.first_divergent) {
@@ -464,8 +467,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   if (report.first_nonfinite) out += NonFiniteText(*report.first_nonfinite);
   if (report.found_no_nonfinite) {
     out +=
-        FormatText("  no {} was found\n",
-                   *report.found_no_nonfinite == debug::NonFiniteKind::kNan ? "NaN" : "infinity");
+        FormatText("  {}\n", NoNonFiniteText(*report.found_no_nonfinite, !report.arrivals.empty()));
   }
   for (const replay::RunFinding& finding : report.checks) out += debug::FindingText(finding, "  ");
   for (const std::string& warning : report.warnings) out += FormatText("  warning: {}\n", warning);

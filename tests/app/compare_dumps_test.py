@@ -252,6 +252,38 @@ class CompareDumps(unittest.TestCase):
         status, found = record('compare', self.write('.', 'e.hlo', large), self.write('.', 'f.hlo', large.replace('7,', '70,')))
         self.assertEqual(found['first']['what'], 'c in e: constant value differs: element [6]: 7 became 70')
 
+    def test_names_that_were_numbered_again(self):
+        # JAX counts: what comes after an instruction that is gone has another number in its name.
+        tanh = '''HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4,2] parameter(1)
+  t.1 = f32[4] tanh(x)
+  add.4 = f32[4] add(x, t.1)
+  mul.5 = f32[4] multiply(t.1, t.1)
+  mul.6 = f32[4,2] broadcast(add.4), dimensions={0}
+  mul.7 = f32[4,2] multiply(mul.6, y)
+  neg.8 = f32[4] negate(mul.5)
+  ROOT r = (f32[4,2], f32[4]) tuple(mul.7, neg.8)
+}
+'''
+        sine = '''HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4,2] parameter(1)
+  s.1 = f32[4] sine(x)
+  add.4 = f32[4] add(x, s.1)
+  mul.5 = f32[4,2] broadcast(add.4), dimensions={0}
+  mul.6 = f32[4,2] multiply(mul.5, y)
+  neg.8 = f32[4] negate(s.1)
+  ROOT r = (f32[4,2], f32[4]) tuple(mul.6, neg.8)
+}
+'''
+        _, report = record('compare', self.write('renumbered', 'a.hlo', tanh), self.write('renumbered', 'b.hlo', sine))
+        self.assertEqual([(one['instruction'], one['instruction_b'], one['what']) for one in report['changed']],
+                         [('add.4', 'add.4', 'operand 1: t.1 became s.1'), ('neg.8', 'neg.8', 'operand 0: mul.5 became s.1')])
+        self.assertEqual([[one['instruction'] for one in report[key]] for key in ('added', 'removed')], [['s.1'], ['t.1', 'mul.5']])
+
     def test_parameters_belong_together_by_number(self):
         text = 'HloModule m\n\nENTRY e {{\n  {0}.1 = f32[4] parameter(0){1}\n  {0}.2 = f32[4] parameter(1){1}\n  ROOT r = f32[4] subtract({0}.1, {0}.2)\n}}\n'
         a = self.write('.', 'a.hlo', text.format('x', ''))
@@ -334,7 +366,8 @@ ENTRY e { s = (s32[], f32[1000]) parameter(0)
   ROOT w = (s32[], f32[1000]) while(s), condition=condition, body=body%s }
 """
         known = ', backend_config={"known_trip_count":{"n":"%d"}}'
-        for name, text in (('seven', loop % (known % 7)), ('one', loop % (known % 1)), ('unknown', loop % '')):
+        for name, text in (('seven', loop % (known % 7)), ('one', loop % (known % 1)), ('unknown', loop % ''),
+                           ('many', loop % (known % 400)), ('fewer', loop % (known % 399))):
             for tail in ('before_optimizations.txt', 'cpu_after_optimizations.txt'):
                 self.write(name, 'module_0000.m.' + tail, text if 'cpu' in tail else text.replace(', is_scheduled=true', ''))
         seven, one, unknown = (os.path.join(self.folder, name) for name in ('seven', 'one', 'unknown'))
@@ -342,6 +375,8 @@ ENTRY e { s = (s32[], f32[1000]) parameter(0)
         self.assertIn('1 kernel, reads 28 kB, writes 28 kB', out)
         self.assertIn('1 kernel, reads 4.0 kB, writes 4.0 kB', out)
         self.assertIn('the first moves 7 times the bytes of the second', out)
+        # Not "1 times the bytes".
+        self.assertIn('the first moves 8.0 kB more than the second', run('compare', *(os.path.join(self.folder, name) for name in ('many', 'fewer')))[1])
         out = run('compare', one, unknown)[1]
         self.assertIn('both move the same number of bytes', out)
         self.assertIn('1 kernel in loops or branches that run an unknown number of times: counted once', out)

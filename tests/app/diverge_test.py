@@ -57,6 +57,77 @@ ENTRY e {
   ROOT u = ((s32[4]), s32[1,4]) tuple(t, p)
 }
 '''
+# A loop in a called computation, and the same inlined and with the conversion hoisted out of it: no name is kept, and the state of
+# the loop has another type. FLIPPED are the dimensions of the first reverse.
+CALLED_LOOP = '''HloModule m
+step {
+  k.2 = s32[] parameter(0)
+  x.2 = f32[4] parameter(1)
+  kf.2 = f32[] convert(k.2)
+  kb.2 = f32[4] broadcast(kf.2), dimensions={}
+  r.2 = f32[4] reverse(x.2), dimensions={0}
+  ROOT y.2 = f32[4] multiply(r.2, kb.2)
+}
+body {
+  p = (s32[], f32[4], s32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[4] get-tuple-element(p), index=1
+  k = s32[] get-tuple-element(p), index=2
+  y = f32[4] call(k, x), to_apply=step
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  ROOT t = (s32[], f32[4], s32[]) tuple(j, y, k)
+}
+cond {
+  p.1 = (s32[], f32[4], s32[]) parameter(0)
+  i.1 = s32[] get-tuple-element(p.1), index=0
+  n = s32[] constant(3)
+  ROOT lt = pred[] compare(i.1, n), direction=LT
+}
+inner {
+  a.1 = f32[4] parameter(0)
+  k.0 = s32[] constant(2)
+  r = f32[4] reverse(a.1), dimensions={0}
+  zero = s32[] constant(0)
+  init = (s32[], f32[4], s32[]) tuple(zero, r, k.0)
+  w = (s32[], f32[4], s32[]) while(init), condition=cond, body=body
+  ROOT out = f32[4] get-tuple-element(w), index=1
+}
+ENTRY e {
+  a = f32[4] parameter(0)
+  ROOT called = f32[4] call(a), to_apply=inner
+}
+'''
+WIDE_LOOP = '''HloModule m
+wide.body {
+  wide.p = (s32[], f32[4], f32[]) parameter(0)
+  get.0 = s32[] get-tuple-element(wide.p), index=0
+  get.1 = f32[4] get-tuple-element(wide.p), index=1
+  rev.9 = f32[4] reverse(get.1), dimensions={0}
+  get.2 = f32[] get-tuple-element(wide.p), index=2
+  bro.1 = f32[4] broadcast(get.2), dimensions={}
+  mul.1 = f32[4] multiply(rev.9, bro.1)
+  con.1 = s32[] constant(1)
+  add.1 = s32[] add(get.0, con.1)
+  ROOT tup.1 = (s32[], f32[4], f32[]) tuple(add.1, mul.1, get.2)
+}
+wide.cond {
+  wide.p.1 = (s32[], f32[4], f32[]) parameter(0)
+  get.5 = s32[] get-tuple-element(wide.p.1), index=0
+  con.5 = s32[] constant(3)
+  ROOT cmp.5 = pred[] compare(get.5, con.5), direction=LT
+}
+ENTRY e {
+  a = f32[4] parameter(0)
+  rev.3 = f32[4] reverse(a), dimensions={FLIPPED}
+  con.6 = s32[] constant(0)
+  con.7 = s32[] constant(2)
+  cvt.7 = f32[] convert(con.7)
+  tup.7 = (s32[], f32[4], f32[]) tuple(con.6, rev.3, cvt.7)
+  whi.7 = (s32[], f32[4], f32[]) while(tup.7), condition=wide.cond, body=wide.body
+  ROOT get.7 = f32[4] get-tuple-element(whi.7), index=1
+}
+'''
 DIVIDED_BY_ITSELF = '''HloModule zero_by_itself
 ENTRY e {
   x = s32[3] parameter(0)
@@ -111,6 +182,21 @@ class TwoModules(FolderTest):
         self.assertEqual((verdict['instruction'], verdict['computation']), ('z', 'e'), verdict)
         self.assertIsNone(verdict['edit']['before'])
         self.assertIn('exponential z was added', verdict['verdict'])
+
+    def test_a_state_of_a_loop_with_other_elements(self):
+        # Tuples only carry values: what made the one that differs is named, outside of the loop that reads it.
+        a = self.path('a.hlo', CALLED_LOOP)
+        status, verdict = diverge(a, self.path('b.hlo', WIDE_LOOP.replace('FLIPPED', '')))
+        self.assertEqual((status, verdict['instruction'], verdict['computation'], verdict.get('calls')), (1, 'r', 'inner', None), verdict)
+        self.assertIn('dimensions was {0} and became {}', verdict['verdict'])
+        status, verdict = diverge(a, self.path('c.hlo', WIDE_LOOP.replace('FLIPPED', '0')))
+        self.assertEqual((status, verdict['status']), (0, 'equal'), verdict)
+
+    def test_expected_values_are_not_of_two_modules(self):
+        a = self.path('a.hlo', MODULE)
+        status, verdict = diverge(a, a, '--expect', self.path('nowhere.npz'))
+        self.assertEqual(status, 2, verdict)
+        self.assertIn('compared with each other, not with expected values', verdict['error'])
 
     def test_two_edits_of_results_of_their_own(self):
         # Two faults: the sine of the first result, the constant of the second; the third is right.
@@ -492,6 +578,11 @@ class Passes(FolderTest):
         for name, cause in (('right', None), ('wrong', 'before_xla')):
             _, verdict = diverge('--passes', self.folder, '--inputs', self.path('in0.npy'), '--expect', self.path(name + '.npy'))
             self.assertEqual((verdict['status'], verdict['pass'], verdict['cause']), ('differs' if cause else 'equal', None, cause), verdict)
+        # No pass of XLA where our own compiler runs it.
+        _, verdict = diverge(self.path('module_0001.m.0000.simplification.after_p.before_q.txt'), '--platform', 'cpu', '--reference_platform',
+                             'interpreter', '--inputs', self.path('in0.npy'), '--expect', self.path('wrong.npy'))
+        self.assertEqual(verdict['cause'], 'before_xla', verdict)
+        self.assertIn('which is wrong already: no pass made it so', verdict['verdict'])
 
     def test_results_of_a_partitioned_stage(self):
         """Texts do not say how they lie on devices: the stage before partitioning does, or the stage is left out."""

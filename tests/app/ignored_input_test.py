@@ -10,7 +10,7 @@ import sys
 import termios
 import unittest
 
-from command_tests import FolderTest, write_npz
+from command_tests import FolderTest, ready_platforms, write_npz
 
 HLOSCOPE = os.path.abspath(sys.argv[1])
 SUBTRACT = """HloModule m
@@ -75,6 +75,79 @@ class IgnoredInput(FolderTest):
     def report(self, *arguments):
         status, out, err = run('run', '--json', *arguments)
         return status, json.loads(out.splitlines()[-1]), err
+
+    def test_expected_values_and_a_reference_both_count(self):
+        square = 'HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  y = f32[2] multiply(x, x)\n  n = s32[] constant(7)\n' \
+                 '  ROOT r = (f32[2], s32[]) tuple(y, n)\n}\n'
+        module, inputs = self.path('s.hlo', square), self.npz('i.npz', in0=floats(1, 3))
+        seven = '<i4', (), struct.pack('<i', 7)
+        right = self.npz('right.npz', out0=floats(1, 9), out1=seven)
+        wrong = self.npz('wrong.npz', out0=floats(1, 8), out1=seven)
+        options = (module, '--inputs', inputs, '--platform', 'cpu', '--reference_platform', 'interpreter')
+        # The expected values are wrong: the reference agrees.
+        status, report, _ = self.report(*options, '--expect', wrong)
+        self.assertEqual((status, report['status']), (1, 'differs'))
+        first, second = report['outputs']
+        self.assertEqual((first['against'], first['mismatched'], first['other']['against'], first['other']['mismatched']),
+                         ('expected', 1, 'interpreter', 0))
+        self.assertEqual((second['against'], second['other']['against']), ('expected', 'interpreter'))
+        # The reference is wrong: it reads no denormals, and the expected values are those of the tested side.
+        tiny = self.npz('tiny.npz', in0=floats(1e-22, 3))
+        own = self.path('own.npz')
+        module = self.path('d.hlo', square.replace('n = s32[] constant(7)',
+                                                   'z = f32[] constant(0)\n  s = f32[2] broadcast(z), dimensions={}\n'
+                                                   '  g = pred[2] compare(y, s), direction=GT\n  h = pred[1] slice(g), slice={[0:1]}\n'
+                                                   '  k = pred[] reshape(h)\n  n = s32[] convert(k)'))
+        options = (module, '--inputs', tiny, '--platform', 'interpreter')
+        self.assertEqual(run('run', *options, '--outputs', own)[0], 0)
+        if 'xla-cpu' in ready_platforms(HLOSCOPE):
+            status, report, _ = self.report(*options, '--reference_platform', 'xla-cpu', '--expect', own)
+            self.assertEqual((status, report['status']), (1, 'differs'), report)
+            second = report['outputs'][1]
+            self.assertEqual((second['against'], second['mismatched'], second['other']['against'], second['other']['mismatched']),
+                             ('xla-cpu', 1, 'expected', 0))
+            _, out, _ = run('run', *options, '--reference_platform', 'xla-cpu', '--expect', own)
+            self.assertIn('that is against xla-cpu; against the expected values: equal', out)
+            self.assertIn('against xla-cpu and the expected values', out)
+        # A bundle has both, each with its own row.
+        bundle = self.path('b.hlob')
+        status, _, err = run('bundle', 'create', *(self.path('s.hlo', square), '--inputs', inputs, '--platform', 'cpu', '--reference_platform', 'interpreter'),
+                             '--expect', wrong, '--values', 'all', '-o', bundle)
+        self.assertEqual(status, 0, err)
+        self.assertEqual(run('bundle', 'open', bundle, '--into', self.path('opened'))[0], 0)
+        with open(os.path.join(self.path('opened'), 'report.md'), encoding='utf-8') as file:
+            rows = [line.split(' | ') for line in file if line.startswith('| {0} ')]
+        self.assertEqual([(row[0], row[3]) for row in rows], [('| {0} against the expected values', '1'), ('| {0} against interpreter', '0')])
+        # What is not among the expected values is compared with the reference all the same.
+        only = self.npz('only.npz', out0=floats(1, 9))
+        options = (self.path('s.hlo', square), '--inputs', inputs, '--platform', 'cpu', '--reference_platform', 'interpreter')
+        _, report, _ = self.report(*options, '--expect', only)
+        self.assertIn('out1 is not among the expected values: compared with interpreter alone', report['warnings'])
+
+    def test_files_without_arrays_are_called_what_they_are(self):
+        text = self.path('a.py', 'print(1)\n')
+        for option in ('--expect', '--infeed', '--inputs'):
+            for file, what in ((self.module, 'is HLO text and contains no arrays'), (text, 'is other text and contains no arrays')):
+                status, _, err = run('run', self.module, option, file)
+                self.assertEqual(status, 2)
+                self.assertIn(f'{what} (give an .npz, .npy files in order, a folder of .npy files, or a bundle)', err)
+
+    def test_expected_values_are_those_of_the_first_inputs(self):
+        own, words = self.path('own.npz'), 'only the first iteration is compared with the expected values: the others have other inputs'
+        self.assertEqual(run('run', self.module, '--outputs', own)[0], 0)
+        inputs = self.path('in.npz')
+        self.assertEqual(run('run', self.module, '--save-inputs', inputs)[0], 0)
+        for options, count in (((), 0), (('--iterations', '3'), 1), (('--iterations', '3', '--inputs', inputs), 0)):
+            status, report, _ = self.report(self.module, '--expect', own, *options)
+            self.assertEqual((status, report['status'], report['warnings'].count(words)), (0, 'equal', count), report['warnings'])
+
+    def test_reduce_advises_no_expected_values_of_the_interpreter(self):
+        out = self.path('small.hlo')
+        for platform, words in (('interpreter', '--reference_platform says with what'), ('cpu', '--reference_platform or --expect says')):
+            self.assertIn(words, run('reduce', self.module, '--platform', platform, '-o', out)[1])
+        status, _, err = run('reduce', self.module, '-o', out, '--expect', self.npz('x.npz', out0=floats(9, 9), out1=floats(9, 9)))
+        self.assertEqual(status, 2)
+        self.assertIn('name the platform that does not give them with --platform (it is interpreter)', err)
 
     def test_arrays_that_no_parameter_takes_are_named(self):
         two = {'arr_0': floats(1, 2), 'arr_1': floats(3, 4, 5)}

@@ -249,6 +249,7 @@ class JsonKeys(FolderTest):
         expected = self.path('expected.npz')
         write_npz(expected, {'out0': ('<f4', (), b'\0\0\xc0\x7f')})
         self.case('run: values differ', 'run', self.module, '--expect', expected, status=1)
+        self.case('run: expected values and a reference', 'run', self.module, '--expect', expected, '--reference_platform', 'interpreter', status=1)
         self.case('run --find', 'run', self.path('nan.hlo', NAN), '--find', 'nan')
         self.case('run --print_literals', 'run', self.module, '--print_literals', status=0)
         self.case('run: unsupported', 'run', self.path('u.hlo', UNSUPPORTED), status=3)

@@ -383,8 +383,9 @@ class profiler:
         def stop():
             open(os.environ['HLOSCOPE_PROFILE_TO'] + '/stopped', 'w').close()
 ''')
-        status, _, err = self.record('--profile', '--dump', 'd', program='import tensorflow as tf\n' + COMPILES)
+        status, out, err = self.record('--profile', '--dump', 'd', program='import tensorflow as tf\n' + COMPILES)
         self.assertEqual(status, 0, err)
+        self.assertIn('\n        hloscope profile ', out)
         self.assertTrue(os.path.exists(self.path('d/profile/stopped')))
         self.assertFalse(os.path.exists(self.path('d/hloscope-hook')))
         self.assertEqual(self.seen()['PYTHONPATH'].split(':')[1], self.path('site'))

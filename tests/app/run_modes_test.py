@@ -502,6 +502,13 @@ ENTRY e {
             status, out, _ = self.run_text('--find', what, module)
             self.assertEqual(status, 0)
             self.assertIn(words, out)
+        # Not where a constant holds one, which others pass on.
+        module = self.path('c.hlo', 'HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n  low = f32[] constant(-inf)\n'
+                                    '  b = f32[3] broadcast(low), dimensions={}\n  ROOT r = f32[3] maximum(x, b)\n}\n')
+        _, out, _ = self.run_text('--find', 'inf', module)
+        self.assertNotIn('no infinity was found', out)
+        self.assertIn('no instruction produces an infinity from finite operands', out)
+        self.assertIn('constant low is infinite in the module', out)
 
     def test_a_loop_inside_that_never_ends_looks_at_the_clock(self):
         text = ('HloModule m\nforever { s = s32[] parameter(0) ROOT go = pred[] constant(true) }\nsame { ROOT s = s32[] parameter(0) }\n'

@@ -160,6 +160,10 @@ TEST(VerdictWordsTest, ModulesThatAgreeSayHowFarApartTheyAre) {
   EXPECT_EQ(agree(128, 128), head + "128 of 128 elements of out2 have" + tail);
   EXPECT_EQ(agree(1, 128), head + "1 of 128 elements of out2 has" + tail);
   EXPECT_EQ(agree(1, 1), head + "1 of 1 element of out2 has" + tail);
+  verdict.worst->other_leaves = 2;
+  EXPECT_EQ(agree(1, 6),
+            head + "1 of 6 elements of out2 and elements of 2 other results have" + tail);
+  verdict.worst->other_leaves = 0;
   verdict.worst.reset();
   WriteSentence(verdict);
   EXPECT_EQ(verdict.sentence, "the results are equal on these inputs; the operations are the same");

@@ -143,6 +143,17 @@ class Lint(FolderTest):
         self.assertEqual(cost('upcast-reduce'), 2 * 4 * mib - 2 * mib)
         self.assertEqual(cost('refused-donation'), mib)  # half of f32[512,1024] on each of two devices
 
+    def test_the_cost_of_several_places_is_that_of_the_first(self):
+        line = ', metadata={source_file="a.py" source_line=3}'
+        module = (f'HloModule m\n\nENTRY e {{\n  x = f32[2048]{{0}} parameter(0)\n  y = f64[2048]{{0}} convert(x){line}\n'
+                  f'  ROOT z = f64[2048]{{0}} negate(y){line}\n}}\n')
+        path = self.path('two.hlo', module)
+        (found,) = self.findings(path)
+        self.assertEqual((found['places'], found['cost'], found['cost_bytes']), (2, '16.0 KiB of f64', 16384))
+        out = subprocess.run([HLOSCOPE, 'lint', path], capture_output=True, text=True, check=False).stdout
+        self.assertIn('y at a.py:3 and 1 more of this line', out)
+        self.assertIn('; 16.0 KiB of f64 at the first\n', out)
+
     def test_a_donated_element(self):
         """Its own bytes count, not those of the tuple; nothing is said of a result that could take them."""
         module = ('HloModule m, is_scheduled=true, buffer_donor={ (0, {1}) }\n\nENTRY e {\n  p = (f32[1024,1024]{1,0}, f32[8]{0}) parameter(0)\n'

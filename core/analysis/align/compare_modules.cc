@@ -11,6 +11,7 @@
 
 #include "core/analysis/align/change_text.h"
 #include "core/analysis/align/fingerprint.h"
+#include "core/analysis/align/match_in_order.h"
 #include "core/analysis/align/program_fingerprint.h"
 #include "core/base/counted.h"
 #include "core/base/progress/activity.h"
@@ -186,10 +187,21 @@ class Comparer {
     Match(left_a, left_b, matched,
           [](const Side& s, InstructionId i) { return s.prints.full[i.index]; });
     for (auto [a, b] : matched) CompareConstants(ca, a, b);
-    // What is left changed itself or depends on a change. By name first, then by what it does.
+    // What is left changed itself or depends on a change. By operands and name, then by what it
+    // does: of one name that has another opcode and another shape, it is something else.
     const size_t exact = matched.size();
     equal_.insert(equal_.end(), matched.begin(), matched.end());
-    Match(left_a, left_b, matched, [](const Side& s, InstructionId i) { return s.Name(i); });
+    // Not clear(), which takes as long as the largest computation did.
+    partner_ = Partners(matched.begin(), matched.end());
+    std::ranges::move(
+        MatchInOrder({a_.module, a_.prints, left_a}, {b_.module, b_.prints, left_b}, partner_),
+        std::back_inserter(matched));
+    Match(left_a, left_b, matched, [](const Side& s, InstructionId i) {
+      return s.Name(i) + ' ' + std::string(hlo::ToString(s.module[i].opcode));
+    });
+    Match(left_a, left_b, matched, [](const Side& s, InstructionId i) {
+      return s.Name(i) + ' ' + hlo::ToString(s.module.shape(i).WithDefaultLayouts());
+    });
     Match(left_a, left_b, matched, [this](const Side& s, InstructionId i) {
       const bool is_parameter = s.module[i].opcode == hlo::Opcode::kParameter;
       return is_parameter ? int64_t{s.module.GetInt(s.module[i], AttributeKey::kParameterNumber)}
@@ -205,8 +217,6 @@ class Comparer {
       return is_constant ? s.module.shape(i).WithDefaultLayouts().Hash() | 1
                          : static_cast<uint64_t>(-2 * Alone(s, i));
     });
-    // Not clear(), which takes as long as the largest computation did.
-    partner_ = std::unordered_map<InstructionId, InstructionId>();
     for (auto [a, b] : matched) partner_[a] = b;
     MatchByOperands(left_a, left_b, matched);
     for (auto [a, b] : matched) PairCallees(a, b);
@@ -230,30 +240,14 @@ class Comparer {
   void MatchByOperands(std::vector<InstructionId>& left_a, std::vector<InstructionId>& left_b,
                        std::vector<std::pair<InstructionId, InstructionId>>& matched) {
     if (left_a.empty() || left_b.empty()) return;
-    // Empty where an operand belongs to none.
-    const auto key_of = [](const Side& s, InstructionId id, auto partner_of) -> std::string {
-      const Module& m = s.module;
-      std::string key = fmt::format("{} {} {}", hlo::ToString(m[id].opcode),
-                                    hlo::ToString(m.shape(id).WithDefaultLayouts()),
-                                    m.GetString(m[id], AttributeKey::kCustomCallTarget));
-      for (const InstructionId operand : m.operands(id)) {
-        const InstructionId partner = partner_of(operand);
-        if (!partner.valid()) return {};
-        key += fmt::format(" {}", partner.index);
-      }
-      return m.operands(id).empty() ? std::string() : key;
-    };
     std::unordered_map<std::string, std::vector<InstructionId>> by_key;
     for (const InstructionId b : left_b | std::views::reverse) {
-      const std::string key = key_of(b_, b, [](InstructionId operand) { return operand; });
+      const std::string key = OperandKey(b_.module, b);
       if (!key.empty()) by_key[key].push_back(b);
     }
     std::set<InstructionId> used;
     std::erase_if(left_a, [&](InstructionId a) {
-      const auto at = by_key.find(key_of(a_, a, [&](InstructionId operand) {
-        const auto partner = partner_.find(operand);
-        return partner == partner_.end() ? InstructionId() : partner->second;
-      }));
+      const auto at = by_key.find(OperandKey(a_.module, a, &partner_));
       if (at == by_key.end() || at->second.empty()) return false;
       const InstructionId b = at->second.back();
       at->second.pop_back();
@@ -378,7 +372,7 @@ class Comparer {
   }
 
   std::vector<bool> paired_a_, paired_b_;
-  std::unordered_map<InstructionId, InstructionId> partner_;  // in the computations at hand
+  Partners partner_;                          // in the computations at hand
   std::vector<InstructionChange> following_;  // that follow from those of other instructions
   std::vector<std::pair<InstructionId, InstructionId>> equal_;
   ModuleComparison result_;

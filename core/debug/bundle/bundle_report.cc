@@ -84,14 +84,15 @@ ReportSection ComparisonSection(const ReportFacts& facts) {
     return with_values ? fmt::format("{}", value)
                        : fmt::format("{:.3g}", Magnitude(static_cast<double>(value)));
   };
-  for (const RunOutput& output : facts.report.outputs) {
-    const LeafComparison& leaf = output.comparison;
-    std::vector<std::string> row = {hlo::ShapeIndexText(leaf.index),
-                                    hlo::ToString(leaf.shape, false)};
-    if (output.missing) {
-      row.push_back("no value");
-    } else if (!output.compared) {
-      row.push_back("not compared");
+  // `why_not`: what is said where it was not compared.
+  const auto add = [&](const LeafComparison& leaf, std::string_view against,
+                       std::string_view why_not) {
+    std::vector<std::string> row = {
+        hlo::ShapeIndexText(leaf.index) +
+            (against.empty() ? "" : fmt::format(" against {}", SideName(against))),
+        hlo::ToString(leaf.shape, false)};
+    if (!why_not.empty()) {
+      row.emplace_back(why_not);
     } else {
       const std::string first =
           leaf.first_mismatch
@@ -107,6 +108,13 @@ ReportSection ComparisonSection(const ReportFacts& facts) {
     }
     row.resize(section.head.size());
     section.rows.push_back(std::move(row));
+  };
+  for (const RunOutput& output : facts.report.outputs) {
+    add(output.comparison, output.against,
+        output.missing    ? "no value"
+        : output.compared ? ""
+                          : "not compared");
+    if (output.other) add(*output.other, OtherSide(output, facts.report.reference), "");
   }
   for (const replay::RunFallback& fallback : facts.report.fallbacks) {
     section.paragraphs.push_back("Fallback: " + FallbackText(fallback));

@@ -65,6 +65,7 @@ struct LeafComparison {
   hlo::Shape shape;
   int64_t elements = 0;  // compared
   int64_t mismatched = 0;
+  int64_t other_leaves = 0;  // of the worst of several: how many others differ
   double max_abs_error = 0;
   double max_rel_error = 0;  // infinite where zero was expected and something else is there
   uint64_t max_ulp = 0;

@@ -49,6 +49,8 @@ void OutputJudge::Keep(std::vector<RunOutput> outputs) {
     if (!outputs[i].compared || (kept.compared && !kept.comparison.equal())) continue;
     if (kept.compared && outputs[i].comparison.equal()) continue;
     kept.comparison = std::move(outputs[i].comparison);
+    kept.against = std::move(outputs[i].against);
+    kept.other = std::move(outputs[i].other);
     kept.precise = std::move(outputs[i].precise);
     kept.iteration = outputs[i].iteration;
     kept.compared = true;
@@ -115,6 +117,21 @@ void OutputJudge::Compare(std::vector<RunOutput>& outputs, size_t leaf, const Li
   if (spec_.compare.hints && !output.comparison.equal()) differing_.push_back({leaf, expected});
 }
 
+void OutputJudge::CompareWithExpected(std::vector<RunOutput>& outputs, size_t leaf,
+                                      const Literal& expected) {
+  RunOutput& output = outputs[leaf];
+  std::optional<LeafComparison> other;
+  if (output.compared) other = output.comparison;
+  Compare(outputs, leaf, expected);
+  if (!other) return;
+  output.against = kExpectedSide;
+  if (output.comparison.equal() && !other->equal()) {
+    std::swap(output.comparison, *other);
+    output.against = spec_.reference.name;
+  }
+  output.other = std::move(other);
+}
+
 bool OutputJudge::AgreeFlushed(const Leaves& results) const {
   return std::ranges::all_of(differing_, [&](const Differing& one) {
     if (one.leaf >= results.size() || !results[one.leaf].has_value()) return false;
@@ -164,8 +181,9 @@ Status OutputJudge::CompareWithFiles(const dump::TensorFiles& files,
         files.Output(static_cast<int64_t>(i), arrays++, output.comparison.shape);
     if (expected && !*expected) {
       output.not_compared = "it is not among the expected values";
-      report_.warnings.push_back(
-          fmt::format("out{} is not among the expected values: not compared", i));
+      report_.warnings.push_back(fmt::format(
+          "out{} is not among the expected values: {}", i,
+          output.compared ? "compared with " + spec_.reference.name + " alone" : "not compared"));
       continue;
     }
     ++found;
@@ -176,8 +194,8 @@ Status OutputJudge::CompareWithFiles(const dump::TensorFiles& files,
       continue;
     }
     if (output.missing) continue;
-    Compare(outputs, i, **expected);
-    if (spec_.compare.precise) AddPreciseSide(output, i, "expected", **expected);
+    CompareWithExpected(outputs, i, **expected);
+    if (spec_.compare.precise) AddPreciseSide(output, i, std::string(kExpectedSide), **expected);
   }
   if (found == 0 && arrays != 0) {
     return InputError(
@@ -185,6 +203,14 @@ Status OutputJudge::CompareWithFiles(const dump::TensorFiles& files,
         fmt::format("{}; name them out0, out1 … (or output_0 …, arr_0 …)", files.Contents()));
   }
   return {};
+}
+
+std::string_view OtherSide(const RunOutput& output, std::string_view reference) {
+  return output.against == kExpectedSide ? reference : kExpectedSide;
+}
+
+std::string_view SideName(std::string_view side) {
+  return side == kExpectedSide ? "the expected values" : side;
 }
 
 }  // namespace hloscope::debug

@@ -57,6 +57,9 @@ class OutputJudge {
 
  private:
   void Compare(std::vector<RunOutput>& outputs, size_t leaf, const hlo::Literal& expected);
+  // As well as with the reference, where it was compared with that.
+  void CompareWithExpected(std::vector<RunOutput>& outputs, size_t leaf,
+                           const hlo::Literal& expected);
   BoundsRequest BoundsOf(size_t leaf) const;
   void AddPreciseSide(RunOutput& output, size_t leaf, const std::string& side,
                       const hlo::Literal& value);

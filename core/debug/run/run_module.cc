@@ -379,6 +379,11 @@ class RunDriver {
     }
     const bool expected = iteration == 0 || !report_.generated_inputs;
     if (expected_ && expected) HLOSCOPE_TRY(judge_->CompareWithFiles(*expected_, outputs));
+    if (expected_ && !expected && iteration == 1) {
+      report_.warnings.emplace_back(
+          "only the first iteration is compared with the expected values: the others have other "
+          "inputs");
+    }
     if (!expected_ && reference_ == nullptr && source_->recorded()) {
       judge_->CompareWithRecorded(*source_->recorded(), outputs);
     }

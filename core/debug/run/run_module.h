@@ -42,16 +42,28 @@ struct PreciseSide {
   PreciseDistance distance;
 };
 
+// What the expected values are called next to platforms.
+inline constexpr std::string_view kExpectedSide = "expected";
+
 // One leaf of the result. `comparison` has its index, shape and, if `compared`, how it compares.
+// With expected values and a reference platform there are two comparisons: `comparison` is the one
+// that differs, of two alike that with the expected values, and `other` is the other one.
 struct RunOutput {
   LeafComparison comparison;
   bool compared = false;
+  std::string against;  // of two: "expected" or the platform that `comparison` is with, else empty
+  std::optional<LeafComparison> other;
   std::string not_compared;          // why not, where there are values to compare with
   std::optional<Error> missing;      // why there is no value
   hlo::Literal value;                // of the first iteration
   std::vector<PreciseSide> precise;  // --precise: the platform, then what it is compared with
   int64_t iteration = 0;  // that `comparison` is of: the first that differs, or the first
 };
+
+// Of a result with two comparisons: what `other` is with, where the reference platform is that one.
+std::string_view OtherSide(const RunOutput& output, std::string_view reference);
+// What a report calls that: "the expected values", or the platform.
+std::string_view SideName(std::string_view side);
 
 // How runs on the same inputs compare.
 struct RepeatReport {

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "core/debug/explain/passes/carried.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/text/text.h"
 
@@ -23,35 +25,76 @@ bool Holds(std::span<const InstructionId> list, InstructionId id) {
 
 bool PassesOn(Opcode opcode) { return opcode == Opcode::kFusion || opcode == Opcode::kCall; }
 
+bool HaveSameDimensions(const hlo::Shape& a, const hlo::Shape& b) {
+  return a.IsArray() == b.IsArray() && std::ranges::equal(a.dimensions(), b.dimensions());
+}
+
 class Finder {
  public:
-  Finder(const Pairing& pairing, const SameValue& same_value)
-      : pairing_(pairing), b_(pairing.before()), a_(pairing.after()), same_value_(same_value) {}
+  Finder(const Pairing& pairing, const SameValue& same_value, const Callers& callers)
+      : pairing_(pairing),
+        b_(pairing.before()),
+        a_(pairing.after()),
+        same_value_(same_value),
+        callers_(callers) {}
 
   Culprit Find(InstructionId after) {
     const InstructionId before = pairing_.Before(after);
     if (!before.valid()) return {{}, after, {}};
-    if (auto inside = InsideOf(before, after)) return *inside;
-    if (!pairing_.IsSameOperation(before, after)) return MadeOf(before, Computing(after));
-    if (auto operand = OperandOf(before, after)) return *operand;
-    if (const InstructionId other = DifferingOperand(before, after); other.valid()) {
-      return Find(other);
-    }
-    return {before, after, {}};
+    return Find(before, after);
   }
 
  private:
+  // Two instructions that should have one value.
+  Culprit Find(InstructionId before, InstructionId after) {
+    if (++depth_ > kMaxDepth) return {before, after, {}};
+    if (const auto made = MadeBy(before, after)) {
+      const auto [b, a] = *made;
+      const bool is_pair = pairing_.Before(a) == b || AreUnpaired(b, a);
+      return is_pair ? Find(b, a) : Rewired(b, a, {});
+    }
+    if (auto inside = InsideOf(before, after)) return *inside;
+    if (!pairing_.IsSameOperation(before, after)) return MadeOf(before, Computing(after));
+    if (auto operand = OperandOf(before, after)) return *operand;
+    if (const auto other = DifferingOperand(before, after))
+      return Find(other->first, other->second);
+    return {before, after, {}};
+  }
+
+  // Of two that only carry values, what makes the first leaf that differs. That tuples have other
+  // elements is no difference of values.
+  std::optional<std::pair<InstructionId, InstructionId>> MadeBy(InstructionId before,
+                                                                InstructionId after) const {
+    if (!IsCarrier(b_[before].opcode) || !IsCarrier(a_[after].opcode)) return std::nullopt;
+    const auto leaves_a = a_.shape(after).Leaves(), leaves_b = b_.shape(before).Leaves();
+    for (const LoopState state : {LoopState::kFirst, LoopState::kLater}) {
+      for (size_t i = 0; i < std::min(leaves_a.size(), leaves_b.size()); ++i) {
+        const InstructionId a = CarriedFrom(a_, after, leaves_a[i].first, state);
+        const InstructionId b = CarriedFrom(b_, before, leaves_b[i].first, state);
+        const bool is_known = a.valid() && b.valid() && !IsCarrier(a_[a].opcode) &&
+                              !IsCarrier(b_[b].opcode) &&
+                              HaveSameDimensions(b_.shape(b), a_.shape(a));
+        if (is_known && !same_value_(b, a)) return std::pair(b, a);
+      }
+    }
+    return std::nullopt;
+  }
+
   // The same operation on the same operands gives another value where one of them is only taken
   // for the same.
-  InstructionId DifferingOperand(InstructionId before, InstructionId after) const {
+  std::optional<std::pair<InstructionId, InstructionId>> DifferingOperand(
+      InstructionId before, InstructionId after) const {
     const auto operands_a = a_.operands(after);
     const auto operands_b = b_.operands(before);
     for (uint32_t s = 0; s < std::min(operands_a.size(), operands_b.size()); ++s) {
-      const InstructionId a = Resolved(a_, operands_a[s]), b = Resolved(b_, operands_b[s]);
-      if (a_[a].opcode == Opcode::kParameter || pairing_.Before(a) != b) continue;
-      if (!same_value_(b, a)) return a;
+      const InstructionId a = GivenTo(a_, operands_a[s], callers_.after),
+                          b = GivenTo(b_, operands_b[s], callers_.before);
+      const bool is_pair =
+          pairing_.Before(a) == b || pairing_.Before(operands_a[s]) == operands_b[s];
+      if (a_[a].opcode == Opcode::kParameter || !is_pair) continue;
+      if (!same_value_(b, a)) return std::pair(b, a);
     }
-    return {};
+    return std::nullopt;
   }
 
   // Another operation may be made of the same computations, and one of those be changed.
@@ -104,11 +147,21 @@ class Finder {
       const InstructionId id(computation.first_instruction + i);
       const InstructionId partner = pairing_.Before(id);
       if (a_[id].opcode == Opcode::kParameter || !partner.valid()) continue;
+      if (HasOtherTuple(partner, id)) continue;
       if (!pairing_.IsSameOperation(partner, id)) return Culprit{partner, id, {}};
       if (PassesOn(a_[id].opcode)) continue;
       if (auto operand = OtherOperandOf(partner, id)) return operand;
     }
     return RootOf(b_[before].root, computation.root);
+  }
+
+  // An element of a tuple that has more or fewer of them: its number says nothing.
+  bool HasOtherTuple(InstructionId before, InstructionId after) const {
+    if (a_[after].opcode != Opcode::kGetTupleElement || b_[before].opcode != a_[after].opcode) {
+      return false;
+    }
+    return a_.shape(a_.operands(after)[0]).LeafCount() !=
+           b_.shape(b_.operands(before)[0]).LeafCount();
   }
 
   std::optional<Culprit> RootOf(InstructionId before, InstructionId after) {
@@ -157,10 +210,40 @@ class Finder {
         if (auto caller = CallerOf(ob, oa)) return caller;
         continue;
       }
-      if (IsSame(Resolved(b_, ob), Resolved(a_, oa))) continue;
-      return Rewired(ob, oa, {before, after, s});
+      const InstructionId given_b = GivenTo(b_, ob, callers_.before),
+                          given_a = GivenTo(a_, oa, callers_.after);
+      if (IsSame(given_b, given_a)) continue;
+      if (AreUnpaired(ob, oa)) return Find(ob, oa);
+      const bool is_known = given_b == Resolved(b_, ob) && given_a == Resolved(a_, oa);
+      if (is_known) return Rewired(ob, oa, {before, after, s});
+      // Computations with several callers: what this one was given.
+      return AreUnpaired(given_b, given_a) ? Find(given_b, given_a)
+                                           : Rewired(given_b, given_a, {before, after, s});
     }
     return std::nullopt;
+  }
+
+  // What a parameter was given, also where only the calls of this execution say by whom.
+  static InstructionId GivenTo(const Module& module, InstructionId id,
+                               std::span<const runtime::Frame> calls) {
+    id = Resolved(module, id);
+    for (; module[id].opcode == Opcode::kParameter && !calls.empty(); id = Resolved(module, id)) {
+      const InstructionId caller = calls.back().caller;
+      calls = calls.first(calls.size() - 1);
+      const auto callees = module.CalledComputations(module[caller]);
+      if (std::ranges::find(callees, module[id].computation) == callees.end()) continue;
+      if (!PassesOn(module[caller].opcode)) return id;
+      const int64_t number = module.GetInt(module[id], hlo::AttributeKey::kParameterNumber);
+      if (std::cmp_greater_equal(number, module.operands(caller).size())) return id;
+      id = module.operands(caller)[static_cast<size_t>(number)];
+    }
+    return id;
+  }
+
+  // Both do the same to whatever they take, and nothing else took the place of either.
+  bool AreUnpaired(InstructionId before, InstructionId after) const {
+    return b_[before].opcode == a_[after].opcode && !pairing_.Before(after).valid() &&
+           pairing_.IsGone(before) && HaveSameDimensions(b_.shape(before), a_.shape(after));
   }
 
   bool IsSame(InstructionId before, InstructionId after) const {
@@ -195,6 +278,9 @@ class Finder {
   const Module& b_;
   const Module& a_;
   const SameValue& same_value_;
+  const Callers& callers_;
+  static constexpr int kMaxDepth = 64;
+  int depth_ = 0;
 };
 
 std::string TextOf(const Module& module, InstructionId id) {
@@ -275,8 +361,9 @@ InstructionId Resolved(const Module& module, InstructionId id) {
   return id;
 }
 
-Culprit FindCulprit(const Pairing& pairing, InstructionId after, const SameValue& same_value) {
-  return Finder(pairing, same_value).Find(after);
+Culprit FindCulprit(const Pairing& pairing, InstructionId after, const SameValue& same_value,
+                    const Callers& callers) {
+  return Finder(pairing, same_value, callers).Find(after);
 }
 
 DivergePlace PlaceOf(const Pairing& pairing, const Culprit& culprit) {

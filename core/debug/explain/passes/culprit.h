@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "core/debug/explain/diverge/verdict.h"
 #include "core/debug/explain/passes/pairing.h"
+#include "core/debug/explain/passes/value_trace.h"
 
 namespace hloscope::debug {
 
@@ -21,10 +23,17 @@ using SameValue = std::function<bool(hlo::InstructionId before, hlo::Instruction
 // What the callers pass as a parameter of a fusion or call; other instructions as they are.
 hlo::InstructionId Resolved(const hlo::Module& module, hlo::InstructionId id);
 
+// The calls and loops in which each of the two was executed, outermost first: what a computation
+// with several callers was given.
+struct Callers {
+  std::span<const runtime::Frame> before, after;
+};
+
 // `after` is the first instruction whose value differs from its partner's: itself where it is
 // another operation; what is inside of what it applies; what was removed or put in before it; what
 // hands it another operand.
-Culprit FindCulprit(const Pairing& pairing, hlo::InstructionId after, const SameValue& same_value);
+Culprit FindCulprit(const Pairing& pairing, hlo::InstructionId after, const SameValue& same_value,
+                    const Callers& callers = {});
 
 DivergePlace PlaceOf(const Pairing& pairing, const Culprit& culprit);
 InstructionEdit DescribeEdit(const Pairing& pairing, const Culprit& culprit);

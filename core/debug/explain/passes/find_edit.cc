@@ -11,6 +11,7 @@
 
 #include "core/analysis/align/alignment_side.h"
 #include "core/base/quick_hash.h"
+#include "core/debug/explain/passes/carried.h"
 #include "core/debug/explain/passes/culprit.h"
 #include "core/debug/explain/passes/meaning.h"
 #include "core/debug/explain/passes/pairing.h"
@@ -192,10 +193,11 @@ class Search {
 
   // Values of which no two instructions have the same by chance.
   bool IsTelling(InstructionId id) const {
-    constexpr int64_t kFew = 4;
+    constexpr int64_t kFew = 4, kFewBits = 64;
     const hlo::Shape& shape = after_->shape(id);
-    return shape.IsArray() && shape.element_type() != ElementType::kPred &&
-           shape.ElementCount().value_or(0) >= kFew;
+    if (!shape.IsArray()) return false;
+    const bool is_of_bits = shape.element_type() == ElementType::kPred;
+    return shape.ElementCount().value_or(0) >= (is_of_bits ? kFewBits : kFew);
   }
 
   // Their number of bytes is bounded, but one always fits.
@@ -243,7 +245,7 @@ class Search {
     for (size_t i = 0; i < suspects.size(); ++i) {
       const TraceEvent& event = *suspects[i].after;
       if (worst[i] && IsPassedOn(event.instruction, differing)) {
-        return Explain(event, *std::move(worst[i]));
+        return Explain(suspects[i], *std::move(worst[i]));
       }
     }
     return std::nullopt;
@@ -341,15 +343,18 @@ class Search {
             {}};
   }
 
-  FoundEdit Explain(const TraceEvent& event, LeafComparison worst) const {
+  FoundEdit Explain(const Suspect& suspect, LeafComparison worst) const {
+    const TraceEvent& event = *suspect.after;
     const SameValue same = [&](InstructionId b, InstructionId a) {
       return HadSameBits(b, a, event);
     };
-    const Culprit culprit = FindCulprit(pairing_, event.instruction, same);
+    const Culprit culprit = FindCulprit(pairing_, event.instruction, same,
+                                        {.before = suspect.before->calls, .after = event.calls});
     FoundEdit found = Described(culprit);
     found.worst = std::move(worst);
     for (const runtime::Frame& frame : event.calls) {
       if ((*after_)[frame.caller].opcode != hlo::Opcode::kWhile) continue;
+      if (culprit.after.valid() && !IsInside(*after_, culprit.after, frame.caller)) break;
       if (!found.place.calls.empty()) found.place.calls += ", ";
       found.place.calls +=
           fmt::format("{} iteration {}", after_->name(frame.caller), frame.iteration);

@@ -202,13 +202,16 @@ std::vector<std::string> PrecisionAttributeChanges(const Module& before, const M
 std::optional<LeafComparison> WorstDifference(const Leaves& actual, const Leaves& expected,
                                               const BoundsRequest& bounds) {
   std::optional<LeafComparison> worst;
+  int64_t differing = 0;
   for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
     if (!actual[i].has_value() || !expected[i].has_value()) continue;
     LeafComparison leaf = CompareLeaf(*actual[i], *expected[i], bounds);
     if (leaf.equal()) continue;
+    ++differing;
     leaf.index = {static_cast<int64_t>(i)};
     if (!worst || BadnessOf(leaf) > BadnessOf(*worst)) worst = std::move(leaf);
   }
+  if (worst) worst->other_leaves = differing - 1;
   return worst;
 }
 
