@@ -31,6 +31,7 @@ bool IsWarpWide(Operation operation) {
     case Operation::kStmatrixBytes:
     case Operation::kWmmaLoad:
     case Operation::kWmmaStore:
+    case Operation::kTensorMapCopy:
     case Operation::kTensorAllocate:
     case Operation::kTensorFree:
     case Operation::kTensorLoad:
@@ -345,9 +346,11 @@ bool WantsBlockOrder(const Kernel& kernel) {
   for (const Instruction& instruction : kernel.instructions) {
     const StateSpace space = ModifierStateSpace(instruction);
     const bool shared = IsShared(space);
-    const bool atomic =
-        instruction.operation == Operation::kAtom || instruction.operation == Operation::kAtomCas ||
-        instruction.operation == Operation::kRed || instruction.operation == Operation::kBulkReduce;
+    const bool atomic = instruction.operation == Operation::kAtom ||
+                        instruction.operation == Operation::kAtomCas ||
+                        instruction.operation == Operation::kRed ||
+                        instruction.operation == Operation::kBulkReduce ||
+                        instruction.operation == Operation::kTensorMapReduce;
     const Order order = ModifierOrder(instruction);
     const bool watches = order != Order::kNone && order != Order::kWeak;
     if (!shared && (atomic || watches)) return true;
