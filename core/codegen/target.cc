@@ -16,6 +16,7 @@
 #include <llvm/Transforms/Scalar/InferAlignment.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SeparateConstOffsetFromGEP.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <array>
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "core/codegen/math/functions.h"
+#include "core/codegen/narrow_integers.h"
 
 namespace hloscope::codegen {
 namespace {
@@ -84,9 +86,16 @@ class Target::Passes {
     passes_.addPass(
         llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
     passes_.addPass(llvm::EarlyCSEPass(true));
+    if (machine.getTargetTriple().isNVPTX()) {
+      // Neighbouring elements are read and written at once where they are known to be aligned. LLVM
+      // looks only so far for that, and conversions from 32 bits count. What is constant of places
+      // becomes part of the instruction, for which sums of 64 bits are taken apart.
+      passes_.addPass(llvm::InferAlignmentPass());
+      passes_.addPass(llvm::SeparateConstOffsetFromGEPPass());
+      passes_.addPass(llvm::EarlyCSEPass());
+      passes_.addPass(NarrowIntegersPass());
+    }
     passes_.addPass(llvm::SimplifyCFGPass());
-    // Neighbouring elements are read and written at once where they are known to be aligned.
-    if (machine.getTargetTriple().isNVPTX()) passes_.addPass(llvm::InferAlignmentPass());
   }
 
   void Run(llvm::Module& module) {

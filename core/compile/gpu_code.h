@@ -1,6 +1,7 @@
 // GpuCode: the kernels of a module as PTX and how they are to be launched.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -40,6 +41,17 @@ struct GpuKernel {
   // By leaf of the result: the operand in whose memory the result must be made, -1: of its own.
   std::vector<int> in_place;
 };
+
+// Blocks along x, and threads of each, that the launches of a kernel have, but for `finish`, which
+// has one of one. The code of a kernel counts on them.
+struct GpuGrid {
+  int64_t blocks = 1, threads = 1;
+};
+inline GpuGrid GridOf(const GpuKernel& kernel) {
+  if (kernel.block > 1) return {kernel.grains, kernel.block};
+  const int64_t threads = std::clamp<int64_t>(kernel.grains, 1, kMaxGpuThreads);
+  return {(kernel.grains - 1) / threads + 1, threads};
+}
 
 struct GpuCode {
   std::vector<std::string> modules;  // PTX texts
