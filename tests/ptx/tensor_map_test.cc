@@ -26,16 +26,19 @@ constexpr int kColumns = 24, kRows = 10, kBox = 8, kLast = 19;
 
 // Shared memory: the box at %r20, the map at %r21, an mbarrier at %r22. The map, of 24 columns and
 // 10 rows at %rd9, is made out of zeros, as Triton makes it, and lies at %rd10 then.
-std::string MadeMap(int element, int bytes, int swizzle, const std::string& more = "") {
+std::string MadeMap(int element, int bytes, int swizzle, const std::string& more = "",
+                    int rows = kBox) {
   std::string text =
       "mov.b32 %r20, dyn;\nadd.s32 %r21, %r20, 512;\nadd.s32 %r22, %r20, 640;\n"
       "add.s32 %r23, %r21, %r24;\nshl.b32 %r24, %r1, 2;\nadd.s32 %r23, %r21, %r24;\n"
       "mov.b32 %r25, 0;\nst.shared.b32 [%r23], %r25;\nbar.warp.sync -1;\n"
       "setp.eq.u32 %p1, %r1, 0;\n";
   text += Replaced("global_address", "%rd9", "b64") + Replaced("rank", "1");
-  text += fmt::format("mov.b32 %r26, {};\nmov.b32 %r27, {};\nmov.b32 %r28, {};\nmov.b32 %r29, 1;\n",
-                      kBox, kColumns, kRows);
-  text += ReplacedIn("box_dim", 0, "%r26") + ReplacedIn("box_dim", 1, "%r26");
+  text += fmt::format(
+      "mov.b32 %r26, {};\nmov.b32 %r27, {};\nmov.b32 %r28, {};\nmov.b32 %r29, 1;\nmov.b32 %r35, "
+      "{};\n",
+      kBox, kColumns, kRows, rows);
+  text += ReplacedIn("box_dim", 0, "%r26") + ReplacedIn("box_dim", 1, "%r35");
   text += ReplacedIn("global_dim", 0, "%r27") + ReplacedIn("global_dim", 1, "%r28");
   text += fmt::format("mov.b64 %rd11, {};\n", kColumns * bytes);
   text += ReplacedIn("global_stride", 0, "%rd11", "b64");
@@ -47,18 +50,27 @@ std::string MadeMap(int element, int bytes, int swizzle, const std::string& more
          "[%rd10], [%r21], 128;\nfence.proxy.tensormap::generic.acquire.gpu [%rd10], 128;\n";
 }
 
-// A box from (x, y) on to shared memory, out as it lies there.
+// A box to shared memory, out as it lies there; of a form and coordinates, of so many bytes.
+std::string Loaded(const std::string& form, const std::vector<int>& coordinates, int bytes) {
+  std::string text, registers;
+  for (size_t i = 0; i < coordinates.size(); ++i) {
+    text += fmt::format("mov.b32 %r{}, {};\n", 40 + i, coordinates[i]);
+    registers += fmt::format("{}%r{}", i == 0 ? "" : ", ", 40 + i);
+  }
+  return text +
+         fmt::format(
+             "@%p1 mbarrier.init.shared::cta.b64 [%r22], 1;\n"
+             "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r22], {0};\n"
+             "@%p1 cp.async.bulk.tensor.2d.{1}.mbarrier::complete_tx::bytes [%r20], "
+             "[%rd10, {{{2}}}], [%r22];\nbar.sync 0;\nwait:\n"
+             "mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r22], 0;\n@!%p2 bra wait;\n"
+             "mov.b32 %r32, %r24;\ncopy:\nadd.s32 %r33, %r20, %r32;\nld.shared.b32 %r34, [%r33];\n"
+             "cvt.u64.u32 %rd12, %r32;\nadd.s64 %rd12, %rd3, %rd12;\nst.global.b32 [%rd12], %r34;\n"
+             "add.s32 %r32, %r32, 128;\nsetp.lt.s32 %p2, %r32, {0};\n@%p2 bra copy;\n",
+             bytes, form, registers);
+}
 std::string Loaded(int x, int y, int bytes) {
-  return fmt::format(
-      "mov.b32 %r30, {};\nmov.b32 %r31, {};\n@%p1 mbarrier.init.shared::cta.b64 [%r22], 1;\n"
-      "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r22], {};\n"
-      "@%p1 cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%r20], "
-      "[%rd10, {{%r30, %r31}}], [%r22];\nbar.sync 0;\nwait:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r22], 0;\n@!%p2 bra wait;\n"
-      "mov.b32 %r32, %r24;\ncopy:\nadd.s32 %r33, %r20, %r32;\nld.shared.b32 %r34, [%r33];\n"
-      "cvt.u64.u32 %rd12, %r32;\nadd.s64 %rd12, %rd3, %rd12;\nst.global.b32 [%rd12], %r34;\n"
-      "add.s32 %r32, %r32, 128;\nsetp.lt.s32 %p2, %r32, {};\n@%p2 bra copy;\n",
-      x, y, kBox * kBox * bytes, kBox * kBox * bytes);
+  return Loaded("shared::cta.global", {x, y}, kBox * kBox * bytes);
 }
 
 const std::string kArrayFirst = "mov.b64 %rd9, %rd1;\nmov.b64 %rd10, %rd2;\n";
@@ -198,6 +210,65 @@ TEST(PtxTensorMap, CopiesThatReduce) {
   }
 }
 
+// Four rows of one array, in any order, one after the other in shared memory; and back.
+TEST(PtxTensorMap, TakesChosenRows) {
+  std::vector<uint32_t> values(kColumns * kRows);
+  std::iota(values.begin(), values.end(), 1u);
+  const std::vector<int> rows = {7, -1, 2, 2};
+  for (const char* form :
+       {"tile::gather4.shared::cluster.global", "shared::cta.global.tile::gather4"}) {
+    for (const int swizzle : {0, 1}) {
+      const std::string body = kArrayFirst + MadeMap(7, 4, swizzle, "", 1) +
+                               Loaded(form, {kLast, rows[0], rows[1], rows[2], rows[3]}, 128);
+      ExpectAssembles(body, "sm_100a");
+      LaunchOptions options;
+      options.checks.race = options.checks.uninitialised = true;
+      const Ran ran = RunKernel(body, Bytes(values), std::vector<std::byte>(128), 128, 32, 1,
+                                options, "sm_100a");
+      ASSERT_FALSE(ran.result.fault.has_value()) << ran.result.fault->ToString();
+      EXPECT_TRUE(ran.result.findings.empty());
+      const auto got = ran.As<uint32_t>(2);
+      for (size_t i = 0; i < 4; ++i) {
+        for (size_t column = 0; column < kBox; ++column) {
+          // A line of 128 bytes has all four rows: its number is 0, so nothing is turned.
+          const bool inside = rows[i] >= 0 && kLast + column < kColumns;
+          EXPECT_EQ(got[i * kBox + column],
+                    inside ? values[static_cast<size_t>(rows[i]) * kColumns + kLast + column] : 0u)
+              << i << " " << column;
+        }
+      }
+    }
+  }
+}
+
+TEST(PtxTensorMap, GivesBackChosenRows) {
+  std::vector<uint32_t> box(4 * kBox), array(kColumns * kRows, 1000);
+  std::iota(box.begin(), box.end(), 1u);
+  for (const std::string form : {"cp.async", "cp.reduce.async"}) {
+    const bool adds = form == "cp.reduce.async";
+    const std::string body =
+        "mov.b64 %rd9, %rd2;\nmov.b64 %rd10, %rd3;\n" + MadeMap(2, 4, 0, "", 1) +
+        "add.s32 %r33, %r20, %r24;\nadd.s64 %rd12, %rd1, %rd4;\nld.global.b32 %r34, [%rd12];\n"
+        "st.shared.b32 [%r33], %r34;\nbar.sync 0;\nmov.b32 %r40, 2;\nmov.b32 %r41, 9;\n"
+        "mov.b32 %r42, 0;\nmov.b32 %r43, 10;\nmov.b32 %r44, 5;\n@%p1 " +
+        form + ".bulk.tensor.2d.global.shared::cta" + (adds ? ".add" : "") +
+        ".tile::scatter4.bulk_group [%rd10, {%r40, %r41, %r42, %r43, %r44}], [%r20];\n"
+        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n";
+    ExpectAssembles(body, "sm_100a");
+    const Ran ran = RunKernel(body, Bytes(box), Bytes(array), 128, 32, 1, {}, "sm_100a");
+    ASSERT_FALSE(ran.result.fault.has_value()) << ran.result.fault->ToString();
+    std::vector<uint32_t> want = array;
+    const size_t rows[] = {9, 0, 10, 5};  // the array has ten
+    for (size_t i = 0; i < 4; ++i) {
+      for (size_t column = 0; column < kBox && rows[i] < kRows; ++column) {
+        uint32_t& at = want[rows[i] * kColumns + 2 + column];
+        at = box[i * kBox + column] + (adds ? at : 0);
+      }
+    }
+    EXPECT_EQ(ran.As<uint32_t>(1), want) << form;
+  }
+}
+
 std::string FaultOf(const std::string& body) {
   const Ran ran = RunKernel(body, std::vector<std::byte>(1024), std::vector<std::byte>(2048), 128);
   return ran.result.fault.has_value() ? ran.result.fault->what : "";
@@ -223,6 +294,9 @@ TEST(PtxTensorMap, WhatItCannotSayIsAFault) {
   // A map that cuTensorMapEncodeTiled would refuse: rows of 4 bytes.
   EXPECT_EQ(FaultOf(Reduced("add", 7, 4, ReplacedIn("box_dim", 0, "%r29"))),
             "there is no tensor map with this rank");
+  EXPECT_EQ(FaultOf(kArrayFirst + MadeMap(7, 4, 0) +
+                    Loaded("shared::cta.global.tile::gather4", {0, 1, 2, 3, 4}, 128)),
+            "chosen rows by a map whose box has more than one");
   // Bytes that are no map.
   EXPECT_EQ(FaultOf("mov.b32 %r21, sh;\nst.shared.b32 [%r21], 5;\nsetp.eq.u32 %p1, %r1, 0;\n" +
                     Replaced("rank", "1")),

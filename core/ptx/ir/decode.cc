@@ -174,7 +174,7 @@ class Decoder {
     return true;
   }
 
-  // [map, {coordinates}]: as many as the form has dimensions.
+  // [map, {coordinates}]
   bool MatchTensorAddress(const Operand& operand, Instruction& instruction) {
     if (operand.kind != OperandKind::kAddress || operand.parts.size() != 2 || operand.offset != 0 ||
         operand.parts[1].kind != OperandKind::kVector) {
@@ -185,8 +185,8 @@ class Decoder {
       return Refuse("the address of a tensor map needs a register of 64 bits");
     kernel_.slots.push_back(layout_.RegisterSlot(base.index));
     const auto& coordinates = operand.parts[1].parts;
-    if (coordinates.size() != instruction.value)
-      return Refuse("it needs " + std::to_string(instruction.value) + " coordinates");
+    if (const uint32_t wanted = TensorCoordinates(instruction); coordinates.size() != wanted)
+      return Refuse("it needs " + std::to_string(wanted) + " coordinates");
     const OperandPattern pattern;
     return std::ranges::all_of(
         coordinates, [&](const Operand& coordinate) { return MatchValue(pattern, coordinate, 4); });

@@ -119,9 +119,10 @@ class BoxCopy {
   BoxCopy(Warp& w, uint32_t lane, StateSpace shared_space, uint64_t shared)
       : w_(w), lane_(lane), space_(shared_space), shared_(shared) {}
 
-  // Reads the map and `coordinates` (slots, one for each dimension); false and a fault where there
-  // is none, or one of another number of dimensions.
-  bool Prepare(uint64_t map_address, const Slot* coordinates, uint32_t dimensions) {
+  // Reads the map and `coordinates` (slots); false and a fault where there is none, or one of
+  // another number of dimensions.
+  bool Prepare(const Instruction& in, uint64_t map_address, const Slot* coordinates) {
+    const uint32_t dimensions = in.value;
     TensorMapBytes bytes;
     if (!Load(w_, StateSpace::kNone, map_address, lane_, bytes.data(), kTensorMapBytes))
       return false;
@@ -133,6 +134,14 @@ class BoxCopy {
     for (uint32_t i = 0; i < dimensions; ++i) {
       first_[i] = static_cast<int32_t>(ReadLane(w_, coordinates[i], lane_));
       if (i > 0) rows_ *= map_.Taken(i);
+    }
+    if (ModifierChosenRows(in) != ChosenRows::kNone) {
+      if (map_.box[1] != 1)
+        return Fail("chosen rows by a map whose box has more than one", map_address);
+      for (uint32_t i = 1; i < TensorCoordinates(in); ++i) {
+        chosen_.push_back(static_cast<int32_t>(ReadLane(w_, coordinates[i], lane_)));
+      }
+      rows_ = chosen_.size();
     }
     row_bytes_ = map_.box[0] * map_.element_bytes;
     row_.resize(row_bytes_);
@@ -227,8 +236,8 @@ class BoxCopy {
     uint64_t address = base_ + static_cast<uint64_t>(first_[0] + begin_) * map_.element_bytes;
     for (size_t i = 1; i < map_.sizes.size(); ++i) {
       const auto taken = static_cast<int64_t>(r % map_.Taken(i));
+      const int64_t at = chosen_.empty() ? first_[i] + taken * map_.steps[i] : chosen_[r];
       r /= map_.Taken(i);
-      const int64_t at = first_[i] + taken * map_.steps[i];
       if (at < 0 || at >= static_cast<int64_t>(map_.sizes[i])) return std::nullopt;
       address += static_cast<uint64_t>(at) * map_.strides[i - 1];
     }
@@ -242,6 +251,7 @@ class BoxCopy {
   TensorMap map_;
   uint64_t base_ = 0;
   int64_t first_[kMaxTensorDimensions] = {};
+  std::vector<int64_t> chosen_;  // rows of an array of two dimensions; empty: those of the box
   uint64_t rows_ = 1;
   uint32_t row_bytes_ = 0;
   uint32_t begin_ = 0, end_ = 0;  // elements of a row that lie in the array
@@ -251,14 +261,14 @@ class BoxCopy {
 // to, map, coordinates, barrier.
 void LoadBox(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const StateSpace space = ModifierStateSpace(in);
-  const uint32_t dimensions = in.value;
+  const uint32_t count = TensorCoordinates(in);
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
     bool reads = true;
-    const bool done = ForTargets(w, in, s, 3 + dimensions, l, [&](std::optional<uint32_t> rank) {
-      const uint64_t barrier = AddressOf(w, in, s[2 + dimensions], l, 1);
+    const bool done = ForTargets(w, in, s, 3 + count, l, [&](std::optional<uint32_t> rank) {
+      const uint64_t barrier = AddressOf(w, in, s[2 + count], l, 1);
       BoxCopy copy(w, l, space, AddressIn(AddressOf(w, in, s[0], l), rank));
-      return copy.Prepare(ReadLane(w, s[1], l), s + 2, dimensions) &&
+      return copy.Prepare(in, ReadLane(w, s[1], l), s + 2) &&
              copy.ToShared(std::exchange(reads, false)) &&
              CompleteBytes(w, space, AddressIn(barrier, rank), l, copy.bytes());
     });
@@ -268,12 +278,12 @@ void LoadBox(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 
 // map, coordinates, from.
 void StoreBox(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  const uint32_t dimensions = in.value;
+  const uint32_t count = TensorCoordinates(in);
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
     const uint64_t map = ReadLane(w, s[0], l);
-    BoxCopy copy(w, l, StateSpace::kSharedCta, AddressOf(w, in, s[1 + dimensions], l));
-    if (!copy.Prepare(map, s + 1, dimensions)) return;
+    BoxCopy copy(w, l, StateSpace::kSharedCta, AddressOf(w, in, s[1 + count], l));
+    if (!copy.Prepare(in, map, s + 1)) return;
     if (in.operation == Operation::kTensorMapStore) {
       if (!copy.ToGlobal(nullptr)) return;
       continue;
@@ -320,6 +330,7 @@ Step TensorMapStep(const Instruction& i) {
                       i.operation == Operation::kTensorMapStore ||
                       i.operation == Operation::kTensorMapReduce;
   if (is_box && i.value > kMaxTensorDimensions) return nullptr;
+  if (ModifierChosenRows(i) != ChosenRows::kNone && i.value != 2) return nullptr;
   switch (i.operation) {
     case Operation::kTensorMapLoad:
       return IsShared(ModifierStateSpace(i)) ? LoadBox : nullptr;
