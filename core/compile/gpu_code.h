@@ -18,10 +18,10 @@ namespace hloscope::compile {
 // the last three, which are s64; addresses are multiples of kGpuAlignment. Arrays are dense and
 // row-major, elements as in a Literal, as for compile::GrainFunction.
 //
-// Where `block` is 1, threads are counted over the blocks along x, which may have up to
-// kMaxGpuThreads; thread t computes `each` grains from grain t · each on, and threads beyond the
-// last grain do nothing. Where it is more, each grain is computed by a block of so many threads
-// along x, and `each` is 1. `finish` is always of the first kind.
+// Where `block` is 1, threads are counted over the blocks along x; thread t computes `each` grains
+// from grain t · each on, and threads beyond the last grain do nothing. Where it is more, each grain
+// is computed by a block of so many threads along x, and `each` is 1. `finish` is always of the
+// first kind. How many blocks and threads there are says GridOf.
 inline constexpr int64_t kGpuAlignment = 16, kMaxGpuThreads = 128;
 
 // So many bytes of parameters an entry of any PTX may have, and so many one of 8.1, in which texts
