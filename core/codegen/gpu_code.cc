@@ -9,13 +9,13 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 
 #include "core/base/jobs.h"
 #include "core/codegen/different_kernels.h"
 #include "core/codegen/emit/emit_kernel.h"
+#include "core/codegen/narrow_integers.h"
 #include "core/codegen/target.h"
 
 namespace hloscope::codegen {
@@ -78,14 +78,6 @@ std::string WhyNotWritten(const llvm::Module& code, const EmittedKernel& kernel)
   return {};
 }
 
-// A call whose result is a number below `end`.
-void SayBelow(llvm::CallBase& call, int64_t end) {
-  if (end > INT32_MAX) return;  // a plan is refused for it
-  llvm::MDBuilder b(call.getContext());
-  call.setMetadata(llvm::LLVMContext::MD_range,
-                   b.createRange(llvm::APInt(32, 0), llvm::APInt(32, static_cast<uint64_t>(end))));
-}
-
 // How many grains there are, and how many threads and blocks, is known once a kernel is written,
 // and the same in every launch.
 void FixNumbers(llvm::Function& function, const GpuKernel& kernel) {
@@ -96,23 +88,14 @@ void FixNumbers(llvm::Function& function, const GpuKernel& kernel) {
   grains->replaceAllUsesWith(b.getInt64(static_cast<uint64_t>(kernel.grains)));
   const bool is_finish = function.getName() != kernel.name;
   const compile::GpuGrid grid = is_finish ? compile::GpuGrid{1, 1} : GridOf(kernel);
+  SayOfLaunch(function, grid.blocks, grid.threads);
   for (llvm::Instruction& each : llvm::make_early_inc_range(llvm::instructions(function))) {
     auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&each);
-    if (call == nullptr) continue;
-    switch (call->getIntrinsicID()) {
-      case llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x:
-        call->replaceAllUsesWith(b.getInt32(static_cast<uint32_t>(grid.threads)));
-        call->eraseFromParent();
-        break;
-      case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x:
-        SayBelow(*call, grid.threads);
-        break;
-      case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
-        SayBelow(*call, grid.blocks);
-        break;
-      default:
-        break;
+    if (call == nullptr || call->getIntrinsicID() != llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x) {
+      continue;
     }
+    call->replaceAllUsesWith(b.getInt32(static_cast<uint32_t>(grid.threads)));
+    call->eraseFromParent();
   }
 }
 

@@ -5,9 +5,13 @@
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -15,6 +19,7 @@
 namespace hloscope::codegen {
 namespace {
 
+using llvm::APInt;
 using llvm::ConstantInt;
 using llvm::ConstantRange;
 using llvm::Instruction;
@@ -255,15 +260,17 @@ class Narrowing {
     if (auto* extremum = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&i)) {
       return b_.CreateBinaryIntrinsic(extremum->getIntrinsicID(), taken[0], taken[1]);
     }
-    const auto opcode = llvm::cast<llvm::BinaryOperator>(i).getOpcode();
+    auto opcode = llvm::cast<llvm::BinaryOperator>(i).getOpcode();
+    // A sum is a sum however it was written: places that lie side by side look alike then.
+    const auto* const either = llvm::dyn_cast<llvm::PossiblyDisjointInst>(&i);
+    const bool is_disjoint = either != nullptr && either->isDisjoint();
+    if (is_disjoint) opcode = Instruction::Add;
     // Not by the builder, which would fold it.
     auto* const made = llvm::BinaryOperator::Create(opcode, taken[0], taken[1]);
     b_.Insert(made);
     if (llvm::isa<llvm::OverflowingBinaryOperator>(made)) {
-      made->setHasNoSignedWrap(chosen.has_no_overflow);
-      made->setHasNoUnsignedWrap(chosen.has_positive);
-    } else if (const auto* either = llvm::dyn_cast<llvm::PossiblyDisjointInst>(&i)) {
-      llvm::cast<llvm::PossiblyDisjointInst>(made)->setIsDisjoint(either->isDisjoint());
+      made->setHasNoSignedWrap(is_disjoint || chosen.has_no_overflow);
+      made->setHasNoUnsignedWrap(is_disjoint || chosen.has_positive);
     }
     return made;
   }
@@ -301,10 +308,38 @@ class Narrowing {
   bool has_folded_ = false;
 };
 
+constexpr const char *kBlocks = "hloscope-blocks", *kThreads = "hloscope-threads";
+
+// Numbers of blocks and threads are below what was said of the launch.
+void LimitNumbers(llvm::Function& function) {
+  const auto limit = [&](llvm::CallBase& call, const char* name) {
+    const uint64_t end = function.getFnAttributeAsParsedInteger(name);
+    if (end == 0 || end > INT32_MAX) return;  // a plan with more is refused
+    call.setMetadata(
+        llvm::LLVMContext::MD_range,
+        llvm::MDBuilder(call.getContext()).createRange(APInt(kNarrow, 0), APInt(kNarrow, end)));
+  };
+  for (Instruction& each : llvm::instructions(function)) {
+    auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&each);
+    if (call == nullptr) continue;
+    if (call->getIntrinsicID() == llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x) {
+      limit(*call, kBlocks);
+    } else if (call->getIntrinsicID() == llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x) {
+      limit(*call, kThreads);
+    }
+  }
+}
+
 }  // namespace
+
+void SayOfLaunch(llvm::Function& kernel, int64_t blocks, int64_t threads) {
+  kernel.addFnAttr(kBlocks, std::to_string(blocks));
+  kernel.addFnAttr(kThreads, std::to_string(threads));
+}
 
 llvm::PreservedAnalyses NarrowIntegersPass::run(llvm::Function& function,
                                                 llvm::FunctionAnalysisManager& analyses) {
+  LimitNumbers(function);
   Ranges ranges(analyses.getResult<llvm::LazyValueAnalysis>(function),
                 analyses.getResult<llvm::ScalarEvolutionAnalysis>(function));
   return Narrowing(function, std::move(ranges)).Run() ? llvm::PreservedAnalyses::none()

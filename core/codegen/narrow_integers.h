@@ -5,6 +5,8 @@
 
 #include <llvm/IR/PassManager.h>
 
+#include <cstdint>
+
 namespace hloscope::codegen {
 
 // A pass over LLVM IR. What is known of ranges is what LLVM can prove (the numbers of threads and
@@ -14,5 +16,10 @@ class NarrowIntegersPass : public llvm::PassInfoMixin<NarrowIntegersPass> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
+
+// That a kernel is launched in so many blocks of so many threads, which the pass counts on.
+// InstCombine does not hear of it: it would drop masks of thread numbers that then are part of an
+// or, and places would no longer be sums.
+void SayOfLaunch(llvm::Function& kernel, int64_t blocks, int64_t threads);
 
 }  // namespace hloscope::codegen

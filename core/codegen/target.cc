@@ -18,6 +18,7 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SeparateConstOffsetFromGEP.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Vectorize/LoadStoreVectorizer.h>
 
 #include <array>
 #include <mutex>
@@ -86,15 +87,17 @@ class Target::Passes {
     passes_.addPass(
         llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
     passes_.addPass(llvm::EarlyCSEPass(true));
-    if (machine.getTargetTriple().isNVPTX()) {
-      // Neighbouring elements are read and written at once where they are known to be aligned. LLVM
-      // looks only so far for that, and conversions from 32 bits count. What is constant of places
-      // becomes part of the instruction, for which sums of 64 bits are taken apart.
-      passes_.addPass(llvm::InferAlignmentPass());
-      passes_.addPass(llvm::SeparateConstOffsetFromGEPPass());
-      passes_.addPass(llvm::EarlyCSEPass());
-      passes_.addPass(NarrowIntegersPass());
-    }
+    passes_.addPass(llvm::SimplifyCFGPass());
+    if (!machine.getTargetTriple().isNVPTX()) return;
+    // What is constant of places becomes part of the instruction, and neighbouring elements are
+    // read and written at once where they are known to be aligned: LLVM finds both in sums of 64
+    // bits.
+    passes_.addPass(llvm::InferAlignmentPass());
+    passes_.addPass(llvm::SeparateConstOffsetFromGEPPass());
+    passes_.addPass(llvm::EarlyCSEPass());
+    passes_.addPass(llvm::LoadStoreVectorizerPass());
+    passes_.addPass(NarrowIntegersPass());
+    passes_.addPass(llvm::EarlyCSEPass());
     passes_.addPass(llvm::SimplifyCFGPass());
   }
 
