@@ -15,6 +15,7 @@
 #include "core/base/jobs.h"
 #include "core/codegen/different_kernels.h"
 #include "core/codegen/emit/emit_kernel.h"
+#include "core/codegen/narrow_integers.h"
 #include "core/codegen/target.h"
 
 namespace hloscope::codegen {
@@ -77,7 +78,7 @@ std::string WhyNotWritten(const llvm::Module& code, const EmittedKernel& kernel)
   return {};
 }
 
-// How many grains there are, and how many threads a block has, is known once a kernel is written,
+// How many grains there are, and how many threads and blocks, is known once a kernel is written,
 // and the same in every launch.
 void FixNumbers(llvm::Function& function, const GpuKernel& kernel) {
   llvm::IRBuilder<> b(function.getContext());
@@ -85,14 +86,15 @@ void FixNumbers(llvm::Function& function, const GpuKernel& kernel) {
   llvm::Argument* const grains =
       function.getArg(static_cast<unsigned>(function.arg_size() - kBehindGrains));
   grains->replaceAllUsesWith(b.getInt64(static_cast<uint64_t>(kernel.grains)));
-  if (kernel.block > 1 || function.getName() != kernel.name) return;
-  const int64_t threads = std::min(compile::kMaxGpuThreads, kernel.grains);
+  const bool is_finish = function.getName() != kernel.name;
+  const compile::GpuGrid grid = is_finish ? compile::GpuGrid{1, 1} : GridOf(kernel);
+  SayOfLaunch(function, grid.blocks, grid.threads);
   for (llvm::Instruction& each : llvm::make_early_inc_range(llvm::instructions(function))) {
     auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&each);
     if (call == nullptr || call->getIntrinsicID() != llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x) {
       continue;
     }
-    call->replaceAllUsesWith(b.getInt32(static_cast<uint32_t>(threads)));
+    call->replaceAllUsesWith(b.getInt32(static_cast<uint32_t>(grid.threads)));
     call->eraseFromParent();
   }
 }

@@ -1,6 +1,7 @@
 // GpuCode: the kernels of a module as PTX and how they are to be launched.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -17,10 +18,10 @@ namespace hloscope::compile {
 // the last three, which are s64; addresses are multiples of kGpuAlignment. Arrays are dense and
 // row-major, elements as in a Literal, as for compile::GrainFunction.
 //
-// Where `block` is 1, threads are counted over the blocks along x, which may have up to
-// kMaxGpuThreads; thread t computes `each` grains from grain t · each on, and threads beyond the
-// last grain do nothing. Where it is more, each grain is computed by a block of so many threads
-// along x, and `each` is 1. `finish` is always of the first kind.
+// Where `block` is 1, threads are counted over the blocks along x; thread t computes `each` grains
+// from grain t · each on, and threads beyond the last grain do nothing. Where it is more, each
+// grain is computed by a block of so many threads along x, and `each` is 1. `finish` is always of
+// the first kind. How many blocks and threads there are says GridOf.
 inline constexpr int64_t kGpuAlignment = 16, kMaxGpuThreads = 128;
 
 // So many bytes of parameters an entry of any PTX may have, and so many one of 8.1, in which texts
@@ -40,6 +41,17 @@ struct GpuKernel {
   // By leaf of the result: the operand in whose memory the result must be made, -1: of its own.
   std::vector<int> in_place;
 };
+
+// Blocks along x, and threads of each, that the launches of a kernel have, but for `finish`, which
+// has one of one. The code of a kernel counts on them.
+struct GpuGrid {
+  int64_t blocks = 1, threads = 1;
+};
+inline GpuGrid GridOf(const GpuKernel& kernel) {
+  if (kernel.block > 1) return {kernel.grains, kernel.block};
+  const int64_t threads = std::clamp<int64_t>(kernel.grains, 1, kMaxGpuThreads);
+  return {(kernel.grains - 1) / threads + 1, threads};
+}
 
 struct GpuCode {
   std::vector<std::string> modules;  // PTX texts

@@ -35,8 +35,9 @@ constexpr const char* kNotExecuted =
     "block-scaled and\n  4- and 6-bit floats; `mma` of `b1`; `mma.m8n8k4` of f16;\n  `wmma` of "
     "f64, s4 and b1, and of f16 with c and d of different types\n"
     "* `tcgen05.cp`, `tcgen05.shift`\n"
-    "* `cp.reduce.async.bulk.tensor`, `multimem` on several devices, `tensormap.replace`, im2col "
-    "copies\n"
+    "* im2col copies, `multimem` on several devices; in tensor maps interleaving, NaN outside of "
+    "the "
+    "array, swizzles\n  by 96 bytes, elements of 4 and 6 bits\n"
     "* `fma.oob`, `cvt` to and from `s2f6`\n"
     "* calls through registers, textures and surfaces, "
     "video "
@@ -55,7 +56,7 @@ void Note(const std::string& text, std::set<std::string>& used) {
         Instruction instruction;
         const size_t most = forms[i].operands.size();
         if (!MatchModifiers(forms[i], statement, instruction) ||
-            (statement.operands.size() > most && !forms[i].operands.back().repeated))
+            (statement.operands.size() > most && (most == 0 || !forms[i].operands.back().repeated)))
           continue;
         used.insert(std::string(statement.opcode) + "#" + std::to_string(i));
       }

@@ -1,29 +1,12 @@
 // Values of 128 bits, matrices of bytes and copies that reduce: what the PTX ISA says of them,
 // worked out here, and the assembler for each text where there is one.
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 
 #include "core/ptx/checks/shadow_memory.h"
-#include "tests/ptx/kernel.h"
+#include "tests/ptx/assembled.h"
 
 namespace hloscope::ptx {
 namespace {
-
-void ExpectAssembles(const std::string& body, const std::string& target) {
-  if (std::system("ptxas --version > /dev/null 2>&1") != 0) return;
-  std::string text = KernelText(body, target);
-  text.replace(text.find("8.7"), 3, "8.8");
-  const auto path =
-      std::filesystem::temp_directory_path() /
-      ("hloscope_wide_" + std::to_string(reinterpret_cast<uintptr_t>(&text)) + ".ptx");
-  std::ofstream(path) << text;
-  const std::string command = "ptxas -arch=" + target + " " + path.string() + " -o /dev/null";
-  EXPECT_EQ(std::system(command.c_str()), 0) << body;
-  std::filesystem::remove(path);
-}
 
 // Each of 32 threads has 16 bytes of the first argument at %rd5 and of the result at %rd7.
 const std::string kWide =

@@ -1,24 +1,15 @@
 // How many blocks and threads the launches of a kernel have.
 #include "core/backends/compiled/gpu_launches.h"
 
-#include <algorithm>
-
 namespace hloscope::replay {
 namespace {
 
-GpuLaunch LaunchOf(std::string entry, int64_t blocks, int64_t threads) {
+GpuLaunch LaunchOf(std::string entry, const compile::GpuGrid& grid) {
   GpuLaunch out;
   out.entry = std::move(entry);
-  out.grid[0] = static_cast<uint32_t>(blocks);
-  out.block[0] = static_cast<uint32_t>(threads);
+  out.grid[0] = static_cast<uint32_t>(grid.blocks);
+  out.block[0] = static_cast<uint32_t>(grid.threads);
   return out;
-}
-
-// A thread or a block for each grain.
-GpuLaunch LaunchOf(const compile::GpuKernel& kernel) {
-  if (kernel.block > 1) return LaunchOf(kernel.name, kernel.grains, kernel.block);
-  const int64_t threads = std::min(compile::kMaxGpuThreads, kernel.grains);
-  return LaunchOf(kernel.name, (kernel.grains - 1) / threads + 1, threads);
 }
 
 }  // namespace
@@ -26,11 +17,11 @@ GpuLaunch LaunchOf(const compile::GpuKernel& kernel) {
 std::vector<GpuLaunch> LaunchesOf(const compile::GpuKernel& kernel) {
   std::vector<GpuLaunch> out;
   for (const int64_t pass : kernel.passes) {
-    out.push_back(LaunchOf(kernel));
+    out.push_back(LaunchOf(kernel.name, GridOf(kernel)));
     out.back().numbers = {kernel.grains, 1, pass};
   }
   if (!kernel.finish.empty()) {
-    out.push_back(LaunchOf(kernel.finish, 1, 1));
+    out.push_back(LaunchOf(kernel.finish, {}));
     out.back().numbers = {kernel.grains, kernel.grains, 0};
   }
   return out;

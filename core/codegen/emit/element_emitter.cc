@@ -194,7 +194,7 @@ class ShuffledLoad {
   // The distances of the lanes, in elements.
   static bool Pays(std::span<const int64_t> distances) {
     const auto [low, high] = std::ranges::minmax(distances);
-    return high - low < kMostVectors * std::ssize(distances);
+    return high - low < kMaxVectors * std::ssize(distances);
   }
 
   // Lanes that a constant mask leaves out are any of the elements.
@@ -237,7 +237,7 @@ class ShuffledLoad {
   }
 
  private:
-  static constexpr int64_t kMostVectors = 4;
+  static constexpr int64_t kMaxVectors = 4;
 
   llvm::Instruction* Part(int64_t from, int64_t part, const std::vector<int>& order, Value* mask) {
     llvm::Type* vector = llvm::FixedVectorType::get(element_, static_cast<unsigned>(part));

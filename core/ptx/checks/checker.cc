@@ -288,7 +288,7 @@ void Checker::Synchronise(Warp& warp, const Instruction& in, const Slot* s, uint
     case Operation::kBulkShared:
       return Arrive(warp, in, s[3], 2, mask, true, in.slot_count > 4 ? s + 4 : nullptr);
     case Operation::kTensorMapLoad: {
-      const uint32_t barrier = 2 + in.value;
+      const uint32_t barrier = 2 + TensorCoordinates(in);
       return Arrive(warp, in, s[barrier], 1, mask, true,
                     in.slot_count > barrier + 1 ? s + barrier + 1 : nullptr);
     }

@@ -31,6 +31,7 @@ bool IsWarpWide(Operation operation) {
     case Operation::kStmatrixBytes:
     case Operation::kWmmaLoad:
     case Operation::kWmmaStore:
+    case Operation::kTensorMapCopy:
     case Operation::kTensorAllocate:
     case Operation::kTensorFree:
     case Operation::kTensorLoad:
@@ -173,7 +174,7 @@ class Decoder {
     return true;
   }
 
-  // [map, {coordinates}]: as many as the form has dimensions.
+  // [map, {coordinates}]
   bool MatchTensorAddress(const Operand& operand, Instruction& instruction) {
     if (operand.kind != OperandKind::kAddress || operand.parts.size() != 2 || operand.offset != 0 ||
         operand.parts[1].kind != OperandKind::kVector) {
@@ -184,8 +185,8 @@ class Decoder {
       return Refuse("the address of a tensor map needs a register of 64 bits");
     kernel_.slots.push_back(layout_.RegisterSlot(base.index));
     const auto& coordinates = operand.parts[1].parts;
-    if (coordinates.size() != instruction.value)
-      return Refuse("it needs " + std::to_string(instruction.value) + " coordinates");
+    if (const uint32_t wanted = TensorCoordinates(instruction); coordinates.size() != wanted)
+      return Refuse("it needs " + std::to_string(wanted) + " coordinates");
     const OperandPattern pattern;
     return std::ranges::all_of(
         coordinates, [&](const Operand& coordinate) { return MatchValue(pattern, coordinate, 4); });
@@ -345,9 +346,11 @@ bool WantsBlockOrder(const Kernel& kernel) {
   for (const Instruction& instruction : kernel.instructions) {
     const StateSpace space = ModifierStateSpace(instruction);
     const bool shared = IsShared(space);
-    const bool atomic =
-        instruction.operation == Operation::kAtom || instruction.operation == Operation::kAtomCas ||
-        instruction.operation == Operation::kRed || instruction.operation == Operation::kBulkReduce;
+    const bool atomic = instruction.operation == Operation::kAtom ||
+                        instruction.operation == Operation::kAtomCas ||
+                        instruction.operation == Operation::kRed ||
+                        instruction.operation == Operation::kBulkReduce ||
+                        instruction.operation == Operation::kTensorMapReduce;
     const Order order = ModifierOrder(instruction);
     const bool watches = order != Order::kNone && order != Order::kWeak;
     if (!shared && (atomic || watches)) return true;

@@ -125,6 +125,13 @@ struct Instruction {
 #undef VALUE
 #undef END
 
+// How many coordinates a copy by a tensor map has: one for each dimension, or a column and four
+// rows.
+inline uint32_t TensorCoordinates(const Instruction& i) {
+  constexpr uint32_t kColumnAndRows = 5;
+  return ModifierChosenRows(i) == ChosenRows::kNone ? i.value : kColumnAndRows;
+}
+
 // Addresses: window << kWindowShift | offset. Global and generic addresses name their window; those
 // of .shared, .local and .param are offsets into the one window of that space.
 inline constexpr uint32_t kWindowShift = 36;

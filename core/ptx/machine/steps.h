@@ -36,7 +36,8 @@ Step WideStep(const Instruction& instruction);          // values of 128 bits
 Step ByteMatrixStep(const Instruction& instruction);    // ldmatrix and stmatrix of bytes
 Step WmmaStep(const Instruction& instruction);          // wmma
 Step BarrierStep(const Instruction& instruction);       // mbarrier
-Step BulkStep(const Instruction& instruction);          // bulk copies, with tensor maps and without
+Step BulkStep(const Instruction& instruction);          // bulk copies without tensor maps
+Step TensorMapStep(const Instruction& instruction);     // those with them, and what changes maps
 Step WarpGroupStep(const Instruction& instruction);     // wgmma, given the first warp of the group
 Step TensorMemoryStep(const Instruction& instruction);  // tcgen05 but its products
 Step TensorMultiplyStep(const Instruction& instruction);

@@ -1,6 +1,7 @@
 // Tensor maps: their limits, and the bytes that stand for them in a parameter.
 #include "core/ptx/tensor/tensor_map.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -12,19 +13,6 @@ namespace {
 constexpr uint64_t kMark = 0x70616d726f736e74;  // no address
 
 constexpr uint64_t kMaxBoxBytes = 256 << 10;
-
-struct Encoded {
-  uint64_t mark = kMark;
-  uint64_t address = 0;
-  uint64_t strides[kMaxTensorDimensions - 1] = {};
-  uint32_t sizes[kMaxTensorDimensions] = {};
-  uint16_t box[kMaxTensorDimensions] = {};
-  uint8_t steps[kMaxTensorDimensions] = {};
-  uint8_t dimensions = 0;
-  uint8_t element_bytes = 0;
-  uint8_t swizzle = 0;
-};
-static_assert(sizeof(Encoded) <= kTensorMapBytes);
 
 Status Refuse(const std::string& what) {
   return InputError("a tensor map " + what, "see cuTensorMapEncodeTiled for what a map may say");
@@ -70,43 +58,82 @@ Status CheckTensorMap(const TensorMap& map, uint64_t memory_bytes) {
   return {};
 }
 
-std::array<std::byte, kTensorMapBytes> EncodeTensorMap(const TensorMap& map, uint64_t address) {
-  Encoded encoded;
-  encoded.address = address;
-  encoded.dimensions = static_cast<uint8_t>(map.sizes.size());
-  encoded.element_bytes = static_cast<uint8_t>(map.element_bytes);
-  encoded.swizzle = static_cast<uint8_t>(map.swizzle);
-  for (size_t i = 0; i < map.sizes.size(); ++i) {
-    encoded.sizes[i] = static_cast<uint32_t>(map.sizes[i]);
-    encoded.box[i] = static_cast<uint16_t>(map.box[i]);
-    encoded.steps[i] = static_cast<uint8_t>(map.steps[i]);
-    if (i > 0) encoded.strides[i - 1] = map.strides[i - 1];
+uint32_t BytesOf(MapElement element) {
+  switch (element) {
+    case MapElement::kU8:
+      return 1;
+    case MapElement::kU16:
+    case MapElement::kF16:
+    case MapElement::kBf16:
+      return 2;
+    case MapElement::kU32:
+    case MapElement::kS32:
+    case MapElement::kF32:
+    case MapElement::kF32Ftz:
+    case MapElement::kTf32:
+    case MapElement::kTf32Ftz:
+      return 4;
+    case MapElement::kU64:
+    case MapElement::kS64:
+    case MapElement::kF64:
+      return 8;
+    default:
+      return 0;
   }
-  std::array<std::byte, kTensorMapBytes> bytes{};
-  std::memcpy(bytes.data(), &encoded, sizeof encoded);
+}
+
+std::optional<TensorMapFields> FieldsOf(const TensorMapBytes& bytes) {
+  if (std::ranges::all_of(bytes, [](std::byte each) { return each == std::byte{0}; })) {
+    TensorMapFields fields;
+    fields.mark = kMark;
+    return fields;
+  }
+  TensorMapFields fields;
+  std::memcpy(&fields, bytes.data(), sizeof fields);
+  return fields.mark == kMark ? std::optional(fields) : std::nullopt;
+}
+
+TensorMapBytes BytesOf(const TensorMapFields& fields) {
+  TensorMapBytes bytes{};
+  std::memcpy(bytes.data(), &fields, sizeof fields);
   return bytes;
 }
 
-std::optional<PlacedTensorMap> DecodeTensorMap(
-    const std::array<std::byte, kTensorMapBytes>& bytes) {
-  Encoded encoded;
-  std::memcpy(&encoded, bytes.data(), sizeof encoded);
-  const size_t n = encoded.dimensions;
-  if (encoded.mark != kMark || n == 0 || n > kMaxTensorDimensions ||
-      encoded.swizzle > static_cast<uint8_t>(Swizzle::k128)) {
+TensorMapBytes EncodeTensorMap(const TensorMap& map, uint64_t address) {
+  TensorMapFields fields;
+  fields.mark = kMark;
+  fields.address = address;
+  fields.dimensions = static_cast<uint8_t>(map.sizes.size());
+  fields.element_bytes = static_cast<uint8_t>(map.element_bytes);
+  fields.element = map.element;
+  fields.swizzle = static_cast<uint8_t>(map.swizzle);
+  for (size_t i = 0; i < map.sizes.size(); ++i) {
+    fields.sizes[i] = static_cast<uint32_t>(map.sizes[i]);
+    fields.box[i] = static_cast<uint16_t>(map.box[i]);
+    fields.steps[i] = static_cast<uint8_t>(map.steps[i]);
+    if (i > 0) fields.strides[i - 1] = map.strides[i - 1];
+  }
+  return BytesOf(fields);
+}
+
+std::optional<PlacedTensorMap> DecodeTensorMap(const TensorMapBytes& bytes) {
+  const std::optional<TensorMapFields> fields = FieldsOf(bytes);
+  const size_t n = fields ? fields->dimensions : 0;
+  if (n == 0 || n > kMaxTensorDimensions || fields->swizzle > static_cast<uint8_t>(Swizzle::k128)) {
     return std::nullopt;
   }
   PlacedTensorMap placed;
-  placed.address = encoded.address;
-  placed.map.element_bytes = encoded.element_bytes;
-  placed.map.swizzle = static_cast<Swizzle>(encoded.swizzle);
+  placed.address = fields->address;
+  placed.map.element_bytes = fields->element_bytes;
+  placed.map.element = fields->element;
+  placed.map.swizzle = static_cast<Swizzle>(fields->swizzle);
   for (size_t i = 0; i < n; ++i) {
-    placed.map.sizes.push_back(encoded.sizes[i]);
-    placed.map.box.push_back(encoded.box[i]);
-    placed.map.steps.push_back(encoded.steps[i]);
-    if (i > 0) placed.map.strides.push_back(encoded.strides[i - 1]);
+    placed.map.sizes.push_back(fields->sizes[i]);
+    placed.map.box.push_back(fields->box[i]);
+    placed.map.steps.push_back(fields->steps[i]);
+    if (i > 0) placed.map.strides.push_back(fields->strides[i - 1]);
   }
-  // A kernel could have made these bytes up.
+  // A kernel may have made these bytes.
   if (!CheckTensorMap(placed.map, ~uint64_t{0})) return std::nullopt;
   return placed;
 }

@@ -13,7 +13,7 @@ using hlo::Shape;
 
 namespace {
 
-constexpr size_t kMostSlices = 8;
+constexpr size_t kMaxSlices = 8;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ InstructionId GatherAtConstants(Edit& edit, InstructionId id) {
     } else {
       runs.emplace_back(at, at + 1);
     }
-    if (runs.size() > kMostSlices) return kNoReplacement;
+    if (runs.size() > kMaxSlices) return kNoReplacement;
   }
   std::vector<InstructionId> parts;
   for (const auto& [begin, end] : runs) {
