@@ -340,12 +340,12 @@ class CompileCommand : public Command {
   std::string Text(const replay::CompileModuleReport& report) const {
     const replay::PluginFile& plugin = report.plugin;
     const replay::PlatformRow* const row = replay::FindPlatform(request_.platform);
-    const bool is_jaxlib = row != nullptr && row->Has(replay::kNeedsPython);
+    const bool is_python = row != nullptr && row->Has(replay::kNeedsPython);
     std::string out = FormatText(
         "{}: compiled for {} with {}{}{} in {:.0f} ms ({} loaded in {:.0f} ms)\n", module_,
         report.device, plugin.distribution.empty() ? plugin.path : plugin.distribution,
         plugin.version.empty() ? "" : " ", plugin.version, report.compile_ms,
-        is_jaxlib ? "jaxlib" : "plugin", report.load_ms);
+        is_python ? row->name : "plugin", report.load_ms);
     for (const auto& [name, bytes] : report.memory) {
       if (bytes > 0) out += FormatText("  {} memory: {} bytes\n", name, bytes);
     }
