@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::debug {
 
@@ -34,27 +35,37 @@ class Walk {
  private:
   // `id` itself where the value is made there, invalid where nobody knows.
   InstructionId Next(InstructionId id) {
-    const hlo::Instruction& instruction = module_[id];
-    const auto operands = module_.operands(id);
-    switch (instruction.opcode) {
-      case Opcode::kGetTupleElement:
-        path_.push_back(module_.GetInt(instruction, hlo::AttributeKey::kIndex));
-        return operands[0];
-      case Opcode::kTuple:
-        if (path_.empty() || std::cmp_greater_equal(path_.back(), operands.size())) return {};
-        return operands[static_cast<size_t>(Take())];
-      case Opcode::kWhile:
-        return RootOf(module_.GetComputation(instruction, hlo::AttributeKey::kBody));
-      case Opcode::kCall:
-        return RootOf(module_.CalledComputations(instruction)[0]);
-      case Opcode::kOptimizationBarrier:
-      case Opcode::kCopy:
-        return operands[0];
-      case Opcode::kParameter:
-        return FromCaller(id);
-      default:
-        return id;
-    }
+    using Self = Walk;
+    static constexpr hlo::OpcodeTable<InstructionId (Self::*)(InstructionId)> kNext(
+        {
+            {Opcode::kCall, &Self::RootOfCalled},
+            {Opcode::kCopy, &Self::Operand},
+            {Opcode::kGetTupleElement, &Self::TupleOfElement},
+            {Opcode::kOptimizationBarrier, &Self::Operand},
+            {Opcode::kParameter, &Self::FromCaller},
+            {Opcode::kTuple, &Self::Element},
+            {Opcode::kWhile, &Self::RootOfBody},
+        },
+        &Self::Made);
+    return (this->*kNext[module_[id].opcode])(id);
+  }
+
+  InstructionId Made(InstructionId id) { return id; }
+  InstructionId Operand(InstructionId id) { return module_.operands(id)[0]; }
+  InstructionId TupleOfElement(InstructionId id) {
+    path_.push_back(module_.GetInt(module_[id], hlo::AttributeKey::kIndex));
+    return Operand(id);
+  }
+  InstructionId Element(InstructionId tuple) {
+    const auto elements = module_.operands(tuple);
+    if (path_.empty() || std::cmp_greater_equal(path_.back(), elements.size())) return {};
+    return elements[static_cast<size_t>(Take())];
+  }
+  InstructionId RootOfBody(InstructionId loop) {
+    return RootOf(module_.GetComputation(module_[loop], hlo::AttributeKey::kBody));
+  }
+  InstructionId RootOfCalled(InstructionId call) {
+    return RootOf(module_.CalledComputations(module_[call])[0]);
   }
 
   int64_t Take() {
@@ -88,9 +99,10 @@ class Walk {
 }  // namespace
 
 bool IsCarrier(Opcode opcode) {
-  return opcode == Opcode::kGetTupleElement || opcode == Opcode::kTuple ||
-         opcode == Opcode::kWhile || opcode == Opcode::kCall || opcode == Opcode::kParameter ||
-         opcode == Opcode::kOptimizationBarrier;
+  constexpr hlo::OpcodeSet kCarriers = {Opcode::kCall,      Opcode::kGetTupleElement,
+                                        Opcode::kParameter, Opcode::kOptimizationBarrier,
+                                        Opcode::kTuple,     Opcode::kWhile};
+  return kCarriers.Has(opcode);
 }
 
 InstructionId CarriedFrom(const Module& module, InstructionId id, std::vector<int64_t> path,
