@@ -110,8 +110,11 @@ Needs NeedsOf(const Instruction& i) {
     case Instruction::URem:
       return Needs::kPositive;
     case Instruction::SDiv:
-    case Instruction::SRem:
       return Needs::kFit;
+    case Instruction::SRem: {  // the least number by -1 has the remainder 0 in wide ones alone
+      const auto* by = llvm::dyn_cast<ConstantInt>(i.getOperand(1));
+      return by != nullptr && !by->isMinusOne() ? Needs::kFit : Needs::kNever;
+    }
     default:
       return llvm::isa<llvm::MinMaxIntrinsic>(i) ? Needs::kFit : Needs::kNever;
   }

@@ -18,8 +18,8 @@ class NarrowIntegersPass : public llvm::PassInfoMixin<NarrowIntegersPass> {
 };
 
 // That a kernel is launched in so many blocks of so many threads, which the pass counts on.
-// InstCombine does not hear of it: it would drop masks of thread numbers that then are part of an
-// or, and places would no longer be sums.
+// As attributes that this pass alone reads, not as ranges of the intrinsics: InstCombine would turn
+// sums of thread numbers into `or`s, which other passes do not take for addresses.
 void SayOfLaunch(llvm::Function& kernel, int64_t blocks, int64_t threads);
 
 }  // namespace hloscope::codegen

@@ -42,8 +42,8 @@ struct GpuKernel {
   std::vector<int> in_place;
 };
 
-// Blocks along x, and threads of each, that the launches of a kernel have, but for `finish`, which
-// has one of one. The code of a kernel counts on them.
+// Blocks along x, and threads of each, that the launches of a kernel have; `finish` is launched
+// with one block of one thread. The code of a kernel counts on them.
 struct GpuGrid {
   int64_t blocks = 1, threads = 1;
 };

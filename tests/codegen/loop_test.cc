@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "tests/codegen/kernel_cases.h"
 
@@ -149,6 +150,34 @@ TEST(Loop, ComputesComplexNumbersExactly) {
 }
 
 // The larger of NaN and 0 is NaN, of 0 and -0 it is 0.
+// A part that is a zero because it is so small has the sign of its product or quotient.
+TEST(Loop, KeepsSignsOfZerosByRealNumbers) {
+  const auto numbers = [](const std::string& type, double small, double large) {
+    return fmt::format(
+        "  x = {0}[6] constant({{(-{1}, -1), (1, -{1}), (-{1}, 1), (-1, -{1}), (-0, 0), (0, "
+        "-0)}})\n"
+        "  s = {0}[6] constant({{({1}, 0), ({1}, 0), ({1}, 0), ({1}, 0), (-1, 0), (-1, 0)}})\n"
+        "  l = {0}[6] constant({{({2}, 0), ({2}, 0), ({2}, 0), ({2}, 0), (-1, 0), (-1, 0)}})\n",
+        type, small, large);
+  };
+  for (const auto& [type, part, small, large] :
+       {std::tuple("c64", "f32", 1e-30, 1e30), std::tuple("c128", "f64", 1e-300, 1e300)}) {
+    std::string text = numbers(type, small, large);
+    for (const char* side : {"s", "l"}) {
+      text += fmt::format("  r{0} = {1}[6] real({0})\n  c{0} = {2}[6] convert(r{0})\n", side, part,
+                          type);
+    }
+    const std::string results = fmt::format("({0}[6], {0}[6], {0}[6])", type);
+    ExpectAsEvaluated(Fused("f32[6]",
+                            text + fmt::format("  m = {0}[6] multiply(x, cs)\n"
+                                               "  n = {0}[6] multiply(cs, x)\n"
+                                               "  d = {0}[6] divide(x, cl)\n"
+                                               "  ROOT r = {1} tuple(m, n, d)",
+                                               type, results),
+                            results));
+  }
+}
+
 TEST(Loop, FindsTheLargerAndSmallerOfAllSpecialNumbers) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double special[] = {0.0, -0.0, 1, -1, kInfinity, -kInfinity, std::nan(""), 1e-40, 6e4, 0.5};

@@ -75,10 +75,15 @@ class RandomFunction {
   Value* Any() { return values_[Below(static_cast<uint32_t>(values_.size()))]; }
   Value* Number() { return b_.getInt64(1 + Below(1u << Below(18))); }
 
+  // Odd and not negative, so neither 0 nor -1.
+  Value* Divisor(Value* y) {
+    return b_.CreateOr(b_.CreateAnd(y, b_.getInt64(0xffffffff)), b_.getInt64(1));
+  }
+
   Value* Operation() {
     Value* x = Any();
     Value* y = Below(2) == 0 ? Any() : Number();
-    switch (Below(14)) {
+    switch (Below(18)) {
       case 0:
         return b_.CreateAdd(x, y);
       case 1:
@@ -105,6 +110,14 @@ class RandomFunction {
         return b_.CreateSelect(b_.CreateICmp(Predicate(), x, y), Any(), Any());
       case 12:
         return b_.CreateAShr(x, b_.getInt64(Below(20)));
+      case 13:
+        return b_.CreateSDiv(x, Divisor(y));
+      case 14:
+        return b_.CreateSRem(x, Divisor(y));
+      case 15:
+        return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y);
+      case 16:
+        return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, x, y);
       default:
         return b_.CreateFPToSI(b_.CreateSIToFP(b_.CreateAShr(x, b_.getInt64(12)), b_.getDoubleTy()),
                                b_.getInt64Ty());

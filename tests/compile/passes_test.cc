@@ -378,10 +378,10 @@ TEST(Passes, ColumnsOfRightOperandsLieSideBySide) {
                     "rhs_contracting_dims={{{3}}}\n}}\n",
                     type, rows, y, summed)));
   };
-  EXPECT_EQ(of("f64", 64, "32,64", 1), "dot{1}{0}(x, transpose{1,0}(y))");
-  EXPECT_EQ(of("f64", 64, "64,32", 0), "dot{1}{0}(x, y)");
-  EXPECT_EQ(of("f64", 2, "32,64", 1), "dot{1}{1}(x, y)");
-  EXPECT_EQ(of("f32", 64, "32,64", 1), "dot{1}{1}(x, y)");
+  EXPECT_EQ(of("f64", 65, "32,64", 1), "dot{1}{0}(x, transpose{1,0}(y))");
+  EXPECT_EQ(of("f64", 65, "64,32", 0), "dot{1}{0}(x, y)");
+  EXPECT_EQ(of("f64", 64, "32,64", 1), "dot{1}{1}(x, y)");
+  EXPECT_EQ(of("f32", 65, "32,64", 1), "dot{1}{1}(x, y)");
 }
 
 // A phase of results for each part of the kernel that meets elements of the input, and no holes.

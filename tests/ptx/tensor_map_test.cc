@@ -30,7 +30,7 @@ std::string MadeMap(int element, int bytes, int swizzle, const std::string& more
                     int rows = kBox) {
   std::string text =
       "mov.b32 %r20, dyn;\nadd.s32 %r21, %r20, 512;\nadd.s32 %r22, %r20, 640;\n"
-      "add.s32 %r23, %r21, %r24;\nshl.b32 %r24, %r1, 2;\nadd.s32 %r23, %r21, %r24;\n"
+      "shl.b32 %r24, %r1, 2;\nadd.s32 %r23, %r21, %r24;\n"
       "mov.b32 %r25, 0;\nst.shared.b32 [%r23], %r25;\nbar.warp.sync -1;\n"
       "setp.eq.u32 %p1, %r1, 0;\n";
   text += Replaced("global_address", "%rd9", "b64") + Replaced("rank", "1");

@@ -25,13 +25,26 @@ bool IsZero(Value* x) {
   return known != nullptr && known->isNullValue();
 }
 
-// Parts of a product of numbers one of which is known to be real: each has one product that counts,
-// and one that is a zero with a sign or, of an infinity, NaN.
+// a + zero: the product or quotient `a` of x and y, and a product that is a zero with a sign or, of
+// an infinity, NaN. Where `a` is a zero because it is so small, its own sign counts.
+Value* WithZero(Builder& b, Value* a, Value* zero, Value* x, Value* y) {
+  Value* sum = b.CreateFAdd(a, zero);
+  Value* none = NumberLike(a, 0);
+  Value* is_small = b.CreateAnd(b.CreateFCmpOEQ(sum, none),
+                                b.CreateAnd(b.CreateFCmpUNE(x, none), b.CreateFCmpUNE(y, none)));
+  return b.CreateSelect(is_small, a, sum);
+}
+
+// Parts of a product of numbers one of which is known to be real: each has one product that counts.
 std::optional<Parts> ProductByReal(Builder& b, Value* x, Value* y, ElementType type) {
   const Parts p = PartsOf(b, x, type), q = PartsOf(b, y, type);
   if (!IsZero(p.imag) && !IsZero(q.imag)) return std::nullopt;
-  return Parts{b.CreateFSub(b.CreateFMul(p.real, q.real), b.CreateFMul(p.imag, q.imag)),
-               b.CreateFAdd(b.CreateFMul(p.real, q.imag), b.CreateFMul(p.imag, q.real))};
+  const auto product = [&](Value* x0, Value* y0, Value* x1, Value* y1) {
+    return WithZero(b, b.CreateFMul(x0, y0), b.CreateFMul(x1, y1), x0, y0);
+  };
+  Value* real = product(p.real, q.real, b.CreateFNeg(p.imag), q.imag);
+  if (IsZero(p.imag)) return Parts{real, product(p.real, q.imag, p.imag, q.real)};
+  return Parts{real, product(p.imag, q.real, p.real, q.imag)};
 }
 
 // c64: exact products in f64, one rounding of each part.
@@ -122,9 +135,10 @@ struct InLanes {
 std::optional<InLanes> QuotientByReal(Builder& b, Value* x, Value* y, ElementType type) {
   const Parts p = PartsOf(b, x, type), q = PartsOf(b, y, type);
   if (!IsZero(q.imag)) return std::nullopt;
-  // (a + bi) / c: the products with the part that is 0 give zeros their signs.
-  const Parts quotient{b.CreateFAdd(b.CreateFDiv(p.real, q.real), b.CreateFMul(p.imag, q.imag)),
-                       b.CreateFSub(b.CreateFDiv(p.imag, q.real), b.CreateFMul(p.real, q.imag))};
+  const auto part = [&](Value* above, Value* other) {
+    return WithZero(b, b.CreateFDiv(above, q.real), b.CreateFMul(other, q.imag), above, q.real);
+  };
+  const Parts quotient{part(p.real, p.imag), part(p.imag, b.CreateFNeg(p.real))};
   Value* is_known = b.CreateAnd(AreFinite(b, quotient), IsFinite(b, q.real));
   return InLanes{FromParts(b, quotient, type), b.CreateNot(is_known)};
 }

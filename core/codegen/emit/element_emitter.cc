@@ -185,7 +185,8 @@ namespace {
 
 // Lanes that read at constant distances from one address, each within a few vectors of the others:
 // those vectors are read and shuffled, which costs a fraction of a gather. Nothing outside of the
-// range from the first to the last element is read, and with a mask nothing but what it lets in.
+// range from the first to the last element that is wanted is read, and with a mask that is known
+// only when the kernel runs nothing but what it lets in.
 class ShuffledLoad {
  public:
   ShuffledLoad(Builder& b, llvm::Type* element, Value* address, llvm::Align align)

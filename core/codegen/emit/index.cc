@@ -45,14 +45,16 @@ LaneNumber IndexMath::Constant(int64_t value) const {
 }
 
 LaneNumber IndexMath::WithPattern(LaneNumber base,
-                                  const std::function<int64_t(int lane)>& of_lane) const {
+                                  const std::function<int64_t(int lane)>& of_lane) {
   std::vector<llvm::Constant*> numbers;
   const int64_t first = of_lane(0);
+  if (first != 0) base = AddConstant({base.base, 0, nullptr, base.multiple, base.rest}, first);
   base.step = width_ > 1 ? of_lane(1) - first : 0;
-  bool is_even = first == 0;
+  bool is_even = true;
   for (int lane = 0; lane < width_; ++lane) {
-    is_even &= of_lane(lane) == lane * base.step;
-    numbers.push_back(b_.getInt64(static_cast<uint64_t>(of_lane(lane))));
+    const int64_t number = of_lane(lane) - first;
+    is_even &= number == lane * base.step;
+    numbers.push_back(b_.getInt64(static_cast<uint64_t>(number)));
   }
   base.pattern = nullptr;
   if (is_even) return base;
@@ -103,9 +105,10 @@ LaneNumber IndexMath::Multiply(const LaneNumber& a, int64_t factor) {
     Value* by = llvm::ConstantInt::getSigned(a.lanes->getType(), factor);
     return FromVector(b_.CreateMul(a.lanes, by));
   }
-  // A multiple of so large a number is as good as one of the number before it was multiplied.
-  int64_t multiple = a.multiple, rest = 0;
-  if (__builtin_mul_overflow(a.multiple, std::abs(factor), &multiple) ||
+  // Where the numbers are too large, nothing is known.
+  constexpr int64_t kTooLarge = int64_t{1} << 60;
+  int64_t multiple = 0, rest = 0;
+  if (__builtin_mul_overflow(a.multiple, std::abs(factor), &multiple) || multiple > kTooLarge ||
       __builtin_mul_overflow(a.rest, factor, &rest)) {
     multiple = 1;
     rest = 0;

@@ -67,7 +67,8 @@ class IndexMath {
   // Of such, whether each is below `end`: one bit where all lanes have the same number, else one
   // for each.
   llvm::Value* IsBelow(const LaneNumber& a, int64_t end);
-  // Quotient and remainder of numbers that are not negative.
+  // Quotient and remainder of numbers that are not negative. Of a negative number the remainder by
+  // a power of two is right, the quotient is not.
   std::pair<LaneNumber, LaneNumber> Divide(const LaneNumber& a, int64_t divisor);
   // The last of several numbers that `rest` is made of, row-major, where it runs below `size`;
   // `rest` becomes what the others make.
@@ -90,7 +91,7 @@ class IndexMath {
 
  private:
   // base + what `of_lane` adds in each lane.
-  LaneNumber WithPattern(LaneNumber base, const std::function<int64_t(int lane)>& of_lane) const;
+  LaneNumber WithPattern(LaneNumber base, const std::function<int64_t(int lane)>& of_lane);
   llvm::Value* Added(const LaneNumber& a);  // as a vector of `lane_bits` integers
 
   llvm::IRBuilder<>& b_;

@@ -5,6 +5,7 @@
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
+#include "core/compile/fusion/index_map.h"
 #include "core/hlo/opcode_table.h"
 
 namespace hloscope::codegen {
@@ -22,6 +23,7 @@ constexpr int64_t kLine = 64;                 // bytes that memory is read by
 constexpr size_t kFewInstructions = 8;        // that may stand in the code once for each lane
 constexpr int64_t kMaxTogether = 9;           // vectors that are written out one after the other
 constexpr int64_t kMaxWrittenTogether = 256;  // instructions of them
+constexpr int64_t kLongInstruction = 16;      // as many as an exponential is
 
 // The loops around the vector loop are one loop over units: a row, or a piece of one.
 class LoopKernel {
@@ -76,10 +78,15 @@ class LoopKernel {
   void MergeShortRows() {
     const int64_t full = FullWidth(kernel_);
     const bool is_tiled = FindTransposition(kernel_, kernel_.roots, sizes_).dimension >= 0;
+    int64_t instructions = 0;
+    for (const InstructionId id : kernel_.instructions) {
+      const bool is_long = compile::CostOf(kernel_.module[id].opcode) >= compile::kExpensiveOpCost;
+      instructions += is_long ? kLongInstruction : 1;
+    }
     while (groups_.size() > 1) {
       const int64_t row = groups_.back().size, together = row / std::gcd(row, full);
-      const bool is_written = together <= kMaxTogether &&
-                              together * std::ssize(kernel_.instructions) <= kMaxWrittenTogether;
+      const bool is_written =
+          together <= kMaxTogether && together * instructions <= kMaxWrittenTogether;
       if (row >= full / 2 && (row >= full || is_tiled || !is_written)) break;
       together_ = is_written ? together : 1;
       groups_[groups_.size() - 2].count += groups_.back().count;

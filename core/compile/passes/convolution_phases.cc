@@ -68,6 +68,7 @@ class Phases {
  private:
   static int64_t Rounds(int64_t size, int64_t by) { return (size + by - 1) / by; }
   int64_t Out(size_t s) const { return sizes_[static_cast<size_t>(whole_.dims.output_spatial[s])]; }
+
   // All phases of a dimension have as many results, some one that is not wanted.
   Phase PhaseOf(size_t s, int64_t r) const {
     const WindowDimension& w = whole_.window.dimensions[s];
