@@ -136,7 +136,9 @@ std::optional<InLanes> QuotientByReal(Builder& b, Value* x, Value* y, ElementTyp
   const Parts p = PartsOf(b, x, type), q = PartsOf(b, y, type);
   if (!IsZero(q.imag)) return std::nullopt;
   const auto part = [&](Value* above, Value* other) {
-    return WithZero(b, b.CreateFDiv(above, q.real), b.CreateFMul(other, q.imag), above, q.real);
+    Value* ratio = b.CreateFDiv(above, q.real);
+    Value* with_zero = b.CreateFAdd(ratio, b.CreateFMul(other, q.imag));
+    return b.CreateSelect(b.CreateFCmpOEQ(above, NumberLike(above, 0)), with_zero, ratio);
   };
   const Parts quotient{part(p.real, p.imag), part(p.imag, b.CreateFNeg(p.real))};
   Value* is_known = b.CreateAnd(AreFinite(b, quotient), IsFinite(b, q.real));
