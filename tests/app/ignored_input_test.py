@@ -116,8 +116,13 @@ class IgnoredInput(FolderTest):
         self.assertEqual(status, 0, err)
         self.assertEqual(run('bundle', 'open', bundle, '--into', self.path('opened'))[0], 0)
         with open(os.path.join(self.path('opened'), 'report.md'), encoding='utf-8') as file:
-            rows = [line.split(' | ') for line in file if line.startswith('| {0} ')]
+            lines = file.read().splitlines()
+        rows = [line.split(' | ') for line in lines if line.startswith('| {0} ')]
         self.assertEqual([(row[0], row[3]) for row in rows], [('| {0} against the expected values', '1'), ('| {0} against interpreter', '0')])
+        # The sentence names what the result differs from.
+        self.assertEqual(lines[0], '# m: differs on cpu against the expected values')
+        self.assertIn(r'**cpu against the expected values: result {0} differs in 1 of 2 elements: 9 at \[1\], expected 8**', lines)
+        self.assertIn('| Compared with | interpreter and the expected values |', lines)
         # What is not among the expected values is compared with the reference all the same.
         only = self.npz('only.npz', out0=floats(1, 9))
         options = (self.path('s.hlo', square), '--inputs', inputs, '--platform', 'cpu', '--reference_platform', 'interpreter')
