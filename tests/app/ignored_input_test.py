@@ -174,6 +174,13 @@ class IgnoredInput(FolderTest):
     def test_arrays_of_single_devices_are_for_partitioned_modules(self):
         status, _, err = self.report(self.module, '--inputs', self.npz('d.npz', **{'in0@0': floats(1), 'in0@1': floats(2), 'in1': floats(3, 4, 5)}))
         self.assertEqual(status, 2)
+    def test_reduce_blames_expected_values_that_the_reference_does_not_give(self):
+        wrong = self.npz('x.npz', out0=floats(9, 9), out1=floats(9, 9))
+        for options in ((), ('--repeat', '2'), ('--reference_platform', 'interpreter'), ('--reference_platform', 'interpreter', '--repeat', '2')):
+            status, _, err = run('reduce', self.module, '--platform', 'cpu', '-o', self.path('small.hlo'), '--expect', wrong, *options)
+            self.assertEqual(status, 2, options)
+            self.assertIn('the expected results are not those of interpreter, which agrees with cpu', err, options)
+
         self.assertIn('in0@0, in0@1 are not used: the parameters are 2 arrays (arrays of single devices, in0@0, are for partitioned modules; '
                       'this one takes whole arrays, in0)', err)
 
