@@ -30,6 +30,7 @@
 #include "core/debug/record/saved_inputs.h"
 #include "core/debug/record/unused_path.h"
 #include "core/dump/run_record.h"
+#include "profiler/profile.h"
 
 namespace hloscope::app {
 namespace {
@@ -84,7 +85,8 @@ class RecordCommand : public Command {
     for (const std::string& text : plan->warnings) Warn(text);
     PrintError(FormatText("records {} into {}", Frameworks(*program), plan->dump));
     log_ = UnusedPath(fmt::format("{}/{}.log", plan->dump, kLog));
-    const size_t profiles = FilesIn(plan->dump + "/profile");
+    const std::string profile = plan->dump + "/profile";
+    const std::vector<std::string> former = TracesBelow(profile, context.limits);
     auto run = debug::RunRecorded({.program = program->program,
                                    .command = command_,
                                    .environment = plan->environment,
@@ -107,7 +109,11 @@ class RecordCommand : public Command {
       fallbacks_ = std::move(report.fallbacks);
       WarnOfFallbacks(fallbacks_);
     }
-    if (plan->profiles && FilesIn(plan->dump + "/profile") == profiles)
+    if (plan->profiles) {
+      const std::vector<std::string> traces = TracesBelow(profile, context.limits);
+      profiled_ = !traces.empty() && traces != former;
+    }
+    if (plan->profiles && !profiled_)
       Warn(
           "no profile was written: the program ended by os._exit or a signal, or nothing was "
           "profiled");
@@ -134,15 +140,9 @@ class RecordCommand : public Command {
                    Counted(fallbacks.size(), "operation"), names));
   }
 
-  static size_t FilesIn(const std::string& folder) {
-    std::error_code error;
-    size_t files = 0;
-    std::filesystem::recursive_directory_iterator it(folder, error);
-    for (const std::filesystem::recursive_directory_iterator end; !error && it != end;
-         it.increment(error)) {
-      ++files;
-    }
-    return files;
+  // What `profile` reads there; empty: nothing.
+  static std::vector<std::string> TracesBelow(const std::string& folder, const Limits& limits) {
+    return profiler::TracesBelow(folder, limits).value_or(std::vector<std::string>{});
   }
 
   static std::string Frameworks(const debug::RecordedProgram& program) {
@@ -264,15 +264,11 @@ class RecordCommand : public Command {
       PrintOut(
           DumpOverviewText(*report) + InputsText() +
           FormatText("  next: hloscope info {0}\n        hloscope open {0}\n", Quoted(plan.dump)) +
-          (HasProfile(plan) ? FormatText("        hloscope profile {}\n", Quoted(plan.dump)) : "") +
+          (profiled_ ? FormatText("        hloscope profile {}\n", Quoted(plan.dump)) : "") +
           ((*first)->modules().empty() ? "" : ReportText(plan)));
     }
     if (ExitOf(run) != 0) return kDied;
     return kept ? kGood : ExitStatusOf(kept.error());
-  }
-
-  static bool HasProfile(const debug::RecordingPlan& plan) {
-    return plan.profiles && FilesIn(plan.dump + "/profile") > 0;
   }
 
   std::string ReportText(const debug::RecordingPlan& plan) const {
@@ -394,6 +390,7 @@ class RecordCommand : public Command {
   debug::SavedInputs inputs_;                 // with --inputs
   std::map<std::string, std::string> xla_;    // versions that the framework names
   std::map<std::string, int64_t> fallbacks_;  // what PyTorch/XLA ran on the host
+  bool profiled_ = false;                     // a trace was written
   size_t cached_ = 0;                         // compilations that were read from a cache
 };
 

@@ -27,8 +27,14 @@ def sentence(result: Result) -> str:
     where = f" on {raw.get('platform')}"
     if result.status == "ran":
         return f"ran{where}; compared with nothing"
-    against = raw.get("reference") or "the expected values"
-    parts = [f"output {o.index or '{}'}: {o.mismatched} of {o.elements} elements differ, largest error {o.max_abs_error}" for o in result.outputs if o.mismatched]
+    expected, reference = "the expected values", raw.get("reference")
+    sides = [expected if o.raw.get("against") == "expected" else o.raw.get("against") for o in result.outputs]
+    against = f"{reference} and {expected}" if reference and any(sides) else reference or expected
+    parts = [
+        f"output {o.index or '{}'}: {o.mismatched} of {o.elements} elements differ{f' from {side}' if side else ''}, largest error {o.max_abs_error}"
+        for o, side in zip(result.outputs, sides)
+        if o.mismatched
+    ]
     text = f"{result.status}{where} and {against}"
     return text + "; " + "; ".join(parts) if parts else text
 

@@ -116,8 +116,13 @@ class IgnoredInput(FolderTest):
         self.assertEqual(status, 0, err)
         self.assertEqual(run('bundle', 'open', bundle, '--into', self.path('opened'))[0], 0)
         with open(os.path.join(self.path('opened'), 'report.md'), encoding='utf-8') as file:
-            rows = [line.split(' | ') for line in file if line.startswith('| {0} ')]
+            lines = file.read().splitlines()
+        rows = [line.split(' | ') for line in lines if line.startswith('| {0} ')]
         self.assertEqual([(row[0], row[3]) for row in rows], [('| {0} against the expected values', '1'), ('| {0} against interpreter', '0')])
+        # The sentence names what the result differs from.
+        self.assertEqual(lines[0], '# m: differs on cpu against the expected values')
+        self.assertIn(r'**cpu against the expected values: result {0} differs in 1 of 2 elements: 9 at \[1\], expected 8**', lines)
+        self.assertIn('| Compared with | interpreter and the expected values |', lines)
         # What is not among the expected values is compared with the reference all the same.
         only = self.npz('only.npz', out0=floats(1, 9))
         options = (self.path('s.hlo', square), '--inputs', inputs, '--platform', 'cpu', '--reference_platform', 'interpreter')
@@ -125,12 +130,27 @@ class IgnoredInput(FolderTest):
         self.assertIn('out1 is not among the expected values: compared with interpreter alone', report['warnings'])
 
     def test_files_without_arrays_are_called_what_they_are(self):
-        text = self.path('a.py', 'print(1)\n')
+        text, array = self.path('a.py', 'print(1)\n'), self.npz('a.npz', in0=floats(1))
+        with open(self.module, encoding='utf-8') as file:
+            named = self.path('fake.npz', file.read())
         for option in ('--expect', '--infeed', '--inputs'):
-            for file, what in ((self.module, 'is HLO text and contains no arrays'), (text, 'is other text and contains no arrays')):
-                status, _, err = run('run', self.module, option, file)
-                self.assertEqual(status, 2)
-                self.assertIn(f'{what} (give an .npz, .npy files in order, a folder of .npy files, or a bundle)', err)
+            for file, what in ((self.module, 'HLO text'), (text, 'other text'), (named, 'HLO text')):
+                for files in ([file], [array, option, file]):
+                    status, _, err = run('run', self.module, option, *files)
+                    self.assertEqual(status, 2)
+                    self.assertIn(f'{file}: is {what}, not a file of arrays (give an .npz, .npy files in order, a folder of .npy files, or a bundle)', err)
+
+    def test_files_of_arrays_are_known_by_content(self):
+        options = self.npy_inputs(('<f4', [2], [1, 2]), ('<f4', [3], [3, 4, 5]))
+        plain, packed, odd = self.path('plain'), self.path('packed'), self.path('zip.npy')
+        os.rename(options[1], plain)
+        with open(options[3], 'rb') as file, gzip.open(packed, 'wb') as out:
+            out.write(file.read())
+        right = self.npz('right.npz', out0=floats(1, 2), out1=floats(3, 4))
+        os.rename(self.npz('a.npz', in0=floats(1, 2), in1=floats(3, 4, 5)), odd)
+        for files in ((plain, packed), (odd,)):
+            status, out, err = run('run', self.module, '--expect', right, *(word for file in files for word in ('--inputs', file)))
+            self.assertEqual(status, 0, out + err)
 
     def test_expected_values_are_those_of_the_first_inputs(self):
         own, words = self.path('own.npz'), 'only the first iteration is compared with the expected values: the others have other inputs'
@@ -148,6 +168,13 @@ class IgnoredInput(FolderTest):
         status, _, err = run('reduce', self.module, '-o', out, '--expect', self.npz('x.npz', out0=floats(9, 9), out1=floats(9, 9)))
         self.assertEqual(status, 2)
         self.assertIn('name the platform that does not give them with --platform (it is interpreter)', err)
+
+    def test_reduce_blames_expected_values_that_the_reference_does_not_give(self):
+        wrong = self.npz('x.npz', out0=floats(9, 9), out1=floats(9, 9))
+        for options in ((), ('--repeat', '2'), ('--reference_platform', 'interpreter'), ('--reference_platform', 'interpreter', '--repeat', '2')):
+            status, _, err = run('reduce', self.module, '--platform', 'cpu', '-o', self.path('small.hlo'), '--expect', wrong, *options)
+            self.assertEqual(status, 2, options)
+            self.assertIn('the expected results are not those of interpreter, which agrees with cpu', err, options)
 
     def test_arrays_that_no_parameter_takes_are_named(self):
         two = {'arr_0': floats(1, 2), 'arr_1': floats(3, 4, 5)}

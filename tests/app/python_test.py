@@ -7,11 +7,12 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
 
-from command_tests import FolderTest
+from command_tests import FolderTest, write_npz
 from python_tests import PACKAGE, processes_with, use
 
 HLOSCOPE, SAMPLES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -105,6 +106,14 @@ class Functions(FolderTest):
         self.assertNotIn('<script', problem)
         self.assertIn('<table>', hloscope.run(MODULE)._repr_html_())
         self.assertIn('iframe sandbox', hloscope.show(MODULE, format='html')._repr_html_())
+
+    def test_html_names_what_results_differ_from(self):
+        with tempfile.TemporaryDirectory() as folder:
+            expected = os.path.join(folder, 'e.npz')
+            write_npz(expected, {'out0': ('<f4', (4,), bytes(16))})
+            run = hloscope.run(MODULE, platform='cpu', reference='interpreter', expect=expected, errors='return')
+        self.assertIn('on cpu and interpreter and the expected values; output', run._repr_html_())
+        self.assertIn('4 of 4 elements differ from the expected values', run._repr_html_())
 
     def test_results_are_frozen_and_travel(self):
         result = hloscope.run(MODULE, reference='interpreter')

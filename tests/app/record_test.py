@@ -11,6 +11,7 @@ import subprocess
 import sys
 import unittest
 
+import xspace
 from command_tests import FolderTest
 
 HLOSCOPE = os.path.abspath(sys.argv[1])
@@ -373,24 +374,39 @@ os.waitpid(child, 0)
         self.assertNotIn('compiled again', text)
         self.assertIn('several processes compiled `step` and share one log', text)
 
-    def test_profile(self):
-        self.install('tensorflow', '2.99', '''
+    def profiler_that_writes(self, name, contents):
+        self.install('tensorflow', '2.99', f'''
 import os
 class profiler:
     class experimental:
         def start(folder):
-            os.makedirs(folder)
+            os.makedirs(folder, exist_ok=True)
         def stop():
-            open(os.environ['HLOSCOPE_PROFILE_TO'] + '/stopped', 'w').close()
+            with open(os.environ['HLOSCOPE_PROFILE_TO'] + '/{name}', 'wb') as file:
+                file.write({contents!r})
 ''')
+
+    def test_profile(self):
+        self.profiler_that_writes('h.xplane.pb', xspace.space([[('a', 0, 1000)]]))
         status, out, err = self.record('--profile', '--dump', 'd', program='import tensorflow as tf\n' + COMPILES)
         self.assertEqual(status, 0, err)
         self.assertIn('\n        hloscope profile ', out)
-        self.assertTrue(os.path.exists(self.path('d/profile/stopped')))
+        self.assertNotIn('no profile was written', err)
+        self.assertEqual(subprocess.run([HLOSCOPE, 'profile', self.path('d')], capture_output=True).returncode, 0)
         self.assertFalse(os.path.exists(self.path('d/hloscope-hook')))
         self.assertEqual(self.seen()['PYTHONPATH'].split(':')[1], self.path('site'))
         err = self.record('--profile', program='import tensorflow as tf\n' + COMPILES + '# tf.profiler.experimental.start\n')[2]
         self.assertIn('--profile is left out: the program profiles itself', err)
+        # What is advised works: what is no trace, and a trace of a former run, is no profile.
+        self.profiler_that_writes('stopped', b'')
+        os.makedirs(self.path('o'))
+        shutil.copytree(self.path('d/profile'), self.path('o/profile'))
+        for dump in ('n', 'o'):
+            status, out, err = self.record('--profile', '--dump', dump, program='import tensorflow as tf\n' + COMPILES)
+            self.assertEqual(status, 0, err)
+            self.assertTrue(os.path.exists(self.path(dump + '/profile/stopped')))
+            self.assertIn('no profile was written', err)
+            self.assertNotIn('hloscope profile ', out)
         # It ends before its profiler is stopped.
         self.assertIn('no profile was written', self.record('--profile', program='import os\nos._exit(0)')[2])
 

@@ -1,6 +1,7 @@
 // Isolated instructions: a platform that is wrong about one opcode is found out at that opcode.
 #include "core/debug/run/isolate.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -338,21 +339,24 @@ TEST(Isolate, NoPieceRunsTwice) {
   EXPECT_EQ(progress, std::vector<std::string>(4, "levels of operands with each instruction"));
 }
 
-// Expected results that nothing explains send the search for pieces through the whole module; where
-// its time is over there, what was compared before holds.
+// A difference that is larger than a bound only behind more levels than pieces have sends the
+// search for pieces through the whole module; where its time is over there, what was compared
+// before holds.
 TEST(Isolate, AnAnswerOutlivesTheSearchForPieces) {
-  const auto parsed = hlo::ParseText(ChainOf(12, 0));
+  // The exponentials differ in their last bits, and each sum doubles that.
+  std::string text =
+      "HloModule m\nENTRY e {\n  p = f32[64] parameter(0)\n  x0 = f32[64] exponential(p)\n";
+  constexpr int kLength = 40;
+  for (int k = 1; k <= kLength; ++k) {
+    text += fmt::format("  {}x{} = f32[64] add(x{}, x{})\n", k == kLength ? "ROOT " : "", k, k - 1,
+                        k - 1);
+  }
+  const auto parsed = hlo::ParseText(text + "}\n");
   ASSERT_TRUE(parsed.ok());
-  const std::string path =
-      (std::filesystem::temp_directory_path() / ("hloscope_grow_" + std::to_string(::getpid())))
-          .string() +
-      ".npz";
-  const Literal zeros =
-      Literal::Dense(hlo::Shape::Array(hlo::ElementType::kF32, {8}), std::vector<std::byte>(32));
-  ASSERT_TRUE(dump::WriteTensors(path, dump::TensorNames::kOutputs, {&zeros, 1}).has_value());
   RunSpec spec;
-  spec.reference.name = spec.test.name;
-  spec.compare.expect = {path};
+  spec.test.name = "cpu";
+  spec.reference.name = "interpreter";
+  spec.compare.bounds = {.absolute = 1.0, .relative = 0.0};
   spec.compare.isolate = true;
   const auto run = [&](bool is_late) {
     const auto deadline =
@@ -382,6 +386,31 @@ TEST(Isolate, AnAnswerOutlivesTheSearchForPieces) {
   EXPECT_TRUE(said(run(true),
                    "no instruction differs alone; not all were tried together with "
                    "their producers: the deadline"));
+}
+
+// Expected results that no reference gives are no difference that instructions explain.
+TEST(Isolate, WrongExpectedResultsAreNotSearchedFor) {
+  const auto parsed = hlo::ParseText(ChainOf(12, 0));
+  ASSERT_TRUE(parsed.ok());
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("hloscope_grow_" + std::to_string(::getpid())))
+          .string() +
+      ".npz";
+  const Literal zeros =
+      Literal::Dense(hlo::Shape::Array(hlo::ElementType::kF32, {8}), std::vector<std::byte>(32));
+  ASSERT_TRUE(dump::WriteTensors(path, dump::TensorNames::kOutputs, {&zeros, 1}).has_value());
+  for (const std::string reference : {"interpreter", ""}) {
+    RunSpec spec;
+    spec.reference.name = reference;
+    spec.compare.expect = {path};
+    spec.compare.isolate = true;
+    const RunReport report = RunModule(parsed.module, spec, RunSinks{});
+    EXPECT_EQ(report.status, RunStatus::kDiffers);
+    EXPECT_FALSE(report.first_divergent);
+    for (const std::string& one : report.warnings) {
+      EXPECT_FALSE(one.starts_with("no instruction differs")) << reference << ": " << one;
+    }
+  }
   std::filesystem::remove(path);
 }
 

@@ -60,8 +60,8 @@ ErrorCurve CurveOfRun(const Experiment& experiment) {
   }
   if (const debug::RunReport* report = experiment.report()) {
     for (size_t i = 0; i < report->outputs.size(); ++i) {
-      const debug::RunOutput& output = report->outputs[i];
-      if (output.compared && !output.comparison.equal()) {
+      const auto* const leaf = debug::WithReference(report->outputs[i], report->reference);
+      if (leaf != nullptr && !leaf->equal()) {
         curve.reached.push_back(static_cast<int64_t>(i));
       }
     }

@@ -37,11 +37,16 @@ bool Has(const ReportFacts& facts, dump::BundlePart part) {
   return std::ranges::find(facts.parts, part) != facts.parts.end();
 }
 
+std::string WithExpected(const std::string& reference) {
+  return fmt::format("{} and {}", reference, SideName(kExpectedSide));
+}
+
 std::string ComparedWith(const ReportFacts& facts) {
   const BundleManifest& manifest = facts.manifest;
   if (Has(facts, dump::BundlePart::kOther)) return "the results of other.hlo on the same inputs";
-  if (!manifest.request.reference.name.empty()) return manifest.request.reference.name;
-  return manifest.recorded.against_expected ? "expected results" : "";
+  const std::string& reference = manifest.request.reference.name;
+  if (!manifest.recorded.against_expected) return reference;
+  return reference.empty() ? "expected results" : WithExpected(reference);
 }
 
 ReportSection FactsSection(const ReportFacts& facts) {
@@ -282,11 +287,23 @@ ReportSection ModuleSection(const ReportFacts& facts) {
 
 }  // namespace
 
+std::string AgainstPhrase(const BundleManifest& manifest, const RunReport& report) {
+  const std::string& reference = manifest.request.reference.name;
+  if (reference.empty()) return {};
+  bool by_reference = false, by_expected = false;
+  for (const RunOutput& output : report.outputs) {
+    if (!output.compared || output.comparison.equal()) continue;
+    (output.against == kExpectedSide ? by_expected : by_reference) = true;
+  }
+  const bool both = manifest.recorded.against_expected && by_reference == by_expected;
+  if (both) return " against " + WithExpected(reference);
+  return fmt::format(" against {}", by_expected ? SideName(kExpectedSide) : reference);
+}
+
 ReportDocument MakeReport(const ReportFacts& facts) {
   const BundleManifest& manifest = facts.manifest;
   ReportDocument document;
-  const std::string against =
-      manifest.request.reference.name.empty() ? "" : " against " + manifest.request.reference.name;
+  const std::string against = AgainstPhrase(manifest, facts.report);
   document.title = fmt::format("{}: {} on {}{}", manifest.module,
                                manifest.recorded.failure ? ToString(manifest.recorded.failure->kind)
                                                          : ToString(manifest.recorded.status),

@@ -21,6 +21,10 @@ struct ReportFacts {
   std::vector<dump::BundlePart> parts;
 };
 
+// " against interpreter", of a run that has failed or not: with a reference platform and expected
+// values the side that results differ from, or both. Empty without a reference platform.
+std::string AgainstPhrase(const BundleManifest& manifest, const RunReport& report);
+
 ReportDocument MakeReport(const ReportFacts& facts);
 
 }  // namespace hloscope::debug

@@ -412,16 +412,14 @@ class Creation {
       recorded.failure->text = redactor_.Text(recorded.failure->text);
       for (std::string& text : recorded.failure->classes) text = redactor_.Text(text);
     }
-    const std::string against = source_.request.reference.name.empty()
-                                    ? ""
-                                    : " against " + manifest_.request.reference.name;
     manifest_.sentence = SentenceOf(Report(source_.verdict_json));
     if (!manifest_.sentence.empty()) return;
     const std::string what = recorded.failure ? recorded.failure->text
                              : recorded.status == RunStatus::kEqual
                                  ? "the results agree"
                                  : "it ran; nothing was compared";
-    manifest_.sentence = fmt::format("{}{}: {}", manifest_.request.test.name, against, what);
+    manifest_.sentence = fmt::format("{}{}: {}", manifest_.request.test.name,
+                                     AgainstPhrase(manifest_, report_), what);
   }
 
   void AddTexts() {

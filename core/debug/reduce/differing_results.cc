@@ -18,6 +18,16 @@ std::vector<int64_t> DifferingResults(const RunReport& report) {
   return results;
 }
 
+bool DiffersFromExpectedAlone(const RunReport& report) {
+  bool differs = false;
+  for (const RunOutput& output : report.outputs) {
+    const LeafComparison* const leaf = WithReference(output, report.reference);
+    if (leaf != nullptr && !leaf->equal()) return false;
+    differs = differs || (output.compared && !output.comparison.equal());
+  }
+  return differs;
+}
+
 std::optional<Candidate> WithResults(const Candidate& whole, std::span<const int64_t> results) {
   const hlo::Module& module = *whole.module;
   const hlo::InstructionId root = module.entry().root;

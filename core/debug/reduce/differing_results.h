@@ -14,6 +14,9 @@ namespace hloscope::debug {
 // Operands of the entry's root tuple, by number, each once; none where the root is one value.
 std::vector<int64_t> DifferingResults(const RunReport& report);
 
+// True if results differ, and none of them from the reference: only from expected or recorded ones.
+bool DiffersFromExpectedAlone(const RunReport& report);
+
 // The entry with these of its results alone, and what they need; nullopt where its root is no
 // tuple, or has no such operand.
 std::optional<Candidate> WithResults(const Candidate& whole, std::span<const int64_t> results);

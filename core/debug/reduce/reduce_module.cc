@@ -168,6 +168,8 @@ class Reduction {
       if (lacks) return std::unexpected(*ran.error);
       failure = FailureOf(ran, module_.get());
       differing = DifferingResults(ran);
+      differs_from_expected_ =
+          failure && failure->kind == FailureKind::kDiffers && DiffersFromExpectedAlone(ran);
       for (const double us : ran.timing.run_us) run_seconds = std::max(run_seconds, us / 1e6);
       report_.smallest.arguments = std::move(ran.arguments);
     }
@@ -176,8 +178,7 @@ class Reduction {
     run_.repeats.different_random_seeds = false;
     report_.smallest.arguments.resize(module_->Parameters(module_->entry_id()).size());
     ForgetFiles(run_);
-    const bool compares = !run_.reference.name.empty() || run_.repeats.runs > 1;
-    if (failure->kind == FailureKind::kDiffers && !compares) HLOSCOPE_TRY(TakeReference());
+    if (differs_from_expected_ && run_.reference.name.empty()) HLOSCOPE_TRY(TakeReference());
     std::optional<Failure> again = CutToResults(differing, *failure);
     if (!again) {
       HLOSCOPE_ASSIGN_OR_RETURN(again, Repeated(*failure));
@@ -219,7 +220,7 @@ class Reduction {
       return std::unexpected(
           Error{ErrorClass::kCancelled, "stopped before the failure had repeated", {}, {}});
     }
-    if (request_.run.reference.name.empty() && !run_.reference.name.empty()) {
+    if (differs_from_expected_ && !run_.reference.name.empty()) {
       return InputError(
           fmt::format("the expected results are not those of {}{}: {}", run_.reference.name,
                       agrees ? ", which agrees with " + run_.test.name
@@ -418,8 +419,9 @@ class Reduction {
 
   std::shared_ptr<const hlo::Module> module_;
   const ReduceRequest& request_;
-  RunSpec run_;               // of a try
-  double least_seconds_ = 0;  // of the deadline of a try; 0: it is the same for all
+  RunSpec run_;                         // of a try
+  bool differs_from_expected_ = false;  // alone, where it is results that differ
+  double least_seconds_ = 0;            // of the deadline of a try; 0: it is the same for all
   ReduceReport& report_;
   std::stop_token stop_;
   mutable std::atomic<int64_t> timed_out_ = 0;

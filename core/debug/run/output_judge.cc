@@ -209,6 +209,12 @@ std::string_view OtherSide(const RunOutput& output, std::string_view reference) 
   return output.against == kExpectedSide ? reference : kExpectedSide;
 }
 
+const LeafComparison* WithReference(const RunOutput& output, std::string_view reference) {
+  if (reference.empty() || !output.compared) return nullptr;
+  if (output.against != kExpectedSide) return &output.comparison;
+  return output.other ? &*output.other : nullptr;
+}
+
 std::string_view SideName(std::string_view side) {
   return side == kExpectedSide ? "the expected values" : side;
 }

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/base/file.h"
-#include "core/dump/listing/sniff.h"
 #include "core/dump/load.h"
 
 namespace hloscope::debug {
@@ -49,28 +48,11 @@ Result<RecordedArguments> ReadSnapshotArguments(const std::string& path, const L
                            std::move(loaded.proto.result)};
 }
 
-namespace {
-
-// Of a file whose name does not say so.
-Status CheckHoldsArrays(const std::string& path, const Limits& limits) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
-  const std::string_view bytes = file.bytes();
-  if (bytes.starts_with("PK") || bytes.starts_with("\x93NUMPY")) return {};
-  return InputError(
-      fmt::format("{}: is {} and contains no arrays", path, dump::Describe(dump::Sniff(bytes))),
-      "give an .npz, .npy files in order, a folder of .npy files, or a bundle");
-}
-
-}  // namespace
-
 Result<dump::TensorFiles> OpenArrays(std::span<const std::string> paths, dump::BundlePart part,
                                      const Limits& limits) {
   if (paths.size() != 1 || HoldsArrays(paths[0])) return dump::TensorFiles::Open(paths, limits);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::OpenIfBundle(paths[0], limits));
-  if (!bundle) {
-    HLOSCOPE_TRY(CheckHoldsArrays(paths[0], limits));
-    return dump::TensorFiles::Open(paths, limits);
-  }
+  if (!bundle) return dump::TensorFiles::Open(paths, limits);
   if (!bundle->Has(part)) {
     return InputError(
         fmt::format("{}: the bundle does not contain {}", paths[0], dump::Describe(part)),

@@ -62,6 +62,8 @@ struct RunOutput {
 
 // Of a result with two comparisons: what `other` is with, where the reference platform is that one.
 std::string_view OtherSide(const RunOutput& output, std::string_view reference);
+// Of the comparisons that of a reference platform; null where there is none.
+const LeafComparison* WithReference(const RunOutput& output, std::string_view reference);
 // What a report calls that: "the expected values", or the platform.
 std::string_view SideName(std::string_view side);
 

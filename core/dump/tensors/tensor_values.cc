@@ -14,6 +14,7 @@
 #include "core/base/file.h"
 #include "core/base/file_writer.h"
 #include "core/base/zip/zip_writer.h"
+#include "core/dump/listing/sniff.h"
 
 namespace hloscope::dump {
 
@@ -217,10 +218,19 @@ Result<TensorFiles> TensorFiles::Open(std::span<const std::string> paths, const 
     std::error_code error;
     if (fs::is_directory(path, error)) {
       files.directories_.push_back(path);
-    } else if (path.ends_with(".npy")) {
+      continue;
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path, limits));
+    constexpr uint64_t kHeadBytes = 4096;
+    const uint64_t head_bytes = std::min(file.size(), kHeadBytes);
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string head, file.Read(0, head_bytes));
+    const FileKind kind = Sniff(head, head_bytes == file.size());
+    if (kind == FileKind::kNpy) {
       files.files_.push_back(path);
+    } else if (!head.starts_with("PK")) {
+      return InputError(fmt::format("{}: is {}, not a file of arrays", path, Describe(kind)),
+                        "give an .npz, .npy files in order, a folder of .npy files, or a bundle");
     } else {
-      HLOSCOPE_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path, limits));
       HLOSCOPE_ASSIGN_OR_RETURN(NpzArchive archive, NpzArchive::Open(std::move(file), limits));
       files.archives_.push_back(std::move(archive));
       files.NumberAsTheyCome(files.archives_.size() - 1);
