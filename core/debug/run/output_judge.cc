@@ -123,8 +123,8 @@ void OutputJudge::CompareWithExpected(std::vector<RunOutput>& outputs, size_t le
   std::optional<LeafComparison> other;
   if (output.compared) other = output.comparison;
   Compare(outputs, leaf, expected);
+  if (!spec_.reference.name.empty()) output.against = kExpectedSide;
   if (!other) return;
-  output.against = kExpectedSide;
   if (output.comparison.equal() && !other->equal()) {
     std::swap(output.comparison, *other);
     output.against = spec_.reference.name;
@@ -144,7 +144,9 @@ bool OutputJudge::AgreeFlushed(const Leaves& results) const {
 void OutputJudge::CompareWith(const Leaves& reference, std::vector<RunOutput>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (i < reference.size() && reference[i].has_value()) {
-      if (!outputs[i].missing) Compare(outputs, i, *reference[i]);
+      if (outputs[i].missing) continue;
+      Compare(outputs, i, *reference[i]);
+      if (!spec_.compare.expect.empty()) outputs[i].against = spec_.reference.name;
       continue;
     }
     const Error missing =
