@@ -48,9 +48,14 @@ void OutputJudge::Keep(std::vector<RunOutput> outputs) {
     RunOutput& kept = report_.outputs[i];
     if (!outputs[i].compared || (kept.compared && !kept.comparison.equal())) continue;
     if (kept.compared && outputs[i].comparison.equal()) continue;
+    // Of later iterations there may be no expected values: what was compared with them stays.
+    if (!outputs[i].other && outputs[i].against != kExpectedSide) {
+      if (kept.against == kExpectedSide) kept.other = std::move(kept.comparison);
+    } else {
+      kept.other = std::move(outputs[i].other);
+    }
     kept.comparison = std::move(outputs[i].comparison);
     kept.against = std::move(outputs[i].against);
-    kept.other = std::move(outputs[i].other);
     kept.precise = std::move(outputs[i].precise);
     kept.iteration = outputs[i].iteration;
     kept.compared = true;
