@@ -72,6 +72,11 @@ std::string BoundText(double bound) {
   return FormatText("{:g}", shown);
 }
 
+// Inputs that are generated are others in each iteration: the expected values are of the first.
+bool IsOtherOfFirst(const RunOutput& output, const RunReport& report) {
+  return output.other && report.generated_inputs && output.iteration != 0;
+}
+
 }  // namespace
 
 std::string MatchText(const LeafComparison& leaf) {
@@ -133,19 +138,28 @@ bool HasTwoComparisons(const RunReport& report) {
 }
 
 std::string OtherText(const RunOutput& output, const RunReport& report) {
-  if (!output.other) return {};
+  const std::string_view other_side = debug::OtherSide(output, report.reference);
+  const std::string head =
+      FormatText("           that is against {}; ", debug::SideName(output.against));
+  if (!output.other) {
+    if (output.against.empty() || output.not_compared.empty()) return {};
+    return head + FormatText("not compared with {}: {}\n", debug::SideName(other_side),
+                             output.not_compared);
+  }
   const debug::LeafComparison& other = *output.other;
-  return FormatText("           that is against {}; against {}: {}\n",
-                    debug::SideName(output.against),
-                    debug::SideName(debug::OtherSide(output, report.reference)),
+  return head +
+         FormatText("against {}{}: {}\n", debug::SideName(other_side),
+                    IsOtherOfFirst(output, report) ? " in the first iteration" : "",
                     other.problem.empty() ? MatchText(other) + ErrorsText(other) : other.problem);
 }
 
 void WriteOtherJson(JsonWriter& json, const RunOutput& output, const RunReport& report) {
+  if (!output.against.empty()) json.Field("against", output.against);
   if (!output.other) return;
-  json.Field("against", output.against).Key("other").BeginObject();
+  json.Key("other").BeginObject();
   json.Field("against", debug::OtherSide(output, report.reference));
   debug::WriteLeafJson(json, *output.other, true);
+  if (IsOtherOfFirst(output, report)) json.Field("iteration", 0);
   json.EndObject();
 }
 

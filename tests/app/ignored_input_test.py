@@ -128,6 +128,11 @@ class IgnoredInput(FolderTest):
         options = (self.path('s.hlo', square), '--inputs', inputs, '--platform', 'cpu', '--reference_platform', 'interpreter')
         _, report, _ = self.report(*options, '--expect', only)
         self.assertIn('out1 is not among the expected values: compared with interpreter alone', report['warnings'])
+        self.assertEqual((report['outputs'][1]['against'], 'other' in report['outputs'][1]), ('interpreter', False))
+        # The same of one that does not fit them.
+        long = self.npz('long.npz', out0=floats(1, 9, 9), out1=seven)
+        self.assertEqual(self.report(*options, '--expect', long)[1]['outputs'][0]['against'], 'interpreter')
+        self.assertIn('that is against interpreter; not compared with the expected values: ', run('run', *options, '--expect', long)[1])
 
     def test_files_without_arrays_are_called_what_they_are(self):
         text, array = self.path('a.py', 'print(1)\n'), self.npz('a.npz', in0=floats(1))

@@ -20,7 +20,7 @@ TEST(ExplainJaxTest, FunctionsOfArrays) {
        "dynamic_shape", "the argument num_segments of segment_sum", "num_segments=N"},
       {"jax._src.export.shape_poly.InconclusiveDimensionOperation: Symbolic dimension comparison "
        "'b' > '3' is inconclusive.\nThis error arises for comparison operations with shapes that\n",
-       "dynamic_shape", "whether b > 3", "constraints=['b >= N']"},
+       "dynamic_shape", "whether b > 3: it may depend on the sizes", "constraints=['b >= N']"},
       {"ValueError: Function 'f' was exported for platforms '('tpu',)' but it is used on "
        "'('cpu',)'.\n",
        "unknown_device", "('tpu',) and called on ('cpu',)", "for several"},
@@ -42,7 +42,9 @@ TEST(ExplainJaxTest, FunctionsOfArrays) {
        "\"cubicc\"\n",
        "argument_type", "no method cubicc", "lanczos3"},
       {"ValueError: axis 2 is out of bounds for array of dimension 1\n", "shape_mismatch",
-       "axis 2 of an array of rank 1", "below 1"},
+       "axis 2 of an array of rank 1", "an axis from -1 to below 1"},
+      {"ValueError: axis -4 is out of bounds for array of dimension 1\n", "shape_mismatch",
+       "axis -4 of an array of rank 1", "an axis from -1 to below 1"},
   };
   for (const Row& row : rows) {
     const auto errors = ExplainErrors(row.text);

@@ -119,7 +119,12 @@ ReportSection ComparisonSection(const ReportFacts& facts) {
         output.missing    ? "no value"
         : output.compared ? ""
                           : "not compared");
-    if (output.other) add(*output.other, OtherSide(output, facts.report.reference), "");
+    const std::string_view other = OtherSide(output, facts.report.reference);
+    if (output.other) {
+      add(*output.other, other, "");
+    } else if (!output.against.empty() && !output.not_compared.empty()) {
+      add(output.comparison, other, "not compared");
+    }
   }
   for (const replay::RunFallback& fallback : facts.report.fallbacks) {
     section.paragraphs.push_back("Fallback: " + FallbackText(fallback));

@@ -48,9 +48,14 @@ void OutputJudge::Keep(std::vector<RunOutput> outputs) {
     RunOutput& kept = report_.outputs[i];
     if (!outputs[i].compared || (kept.compared && !kept.comparison.equal())) continue;
     if (kept.compared && outputs[i].comparison.equal()) continue;
+    // Of later iterations there may be no expected values: what was compared with them stays.
+    if (!outputs[i].other && outputs[i].against != kExpectedSide) {
+      if (kept.against == kExpectedSide) kept.other = std::move(kept.comparison);
+    } else {
+      kept.other = std::move(outputs[i].other);
+    }
     kept.comparison = std::move(outputs[i].comparison);
     kept.against = std::move(outputs[i].against);
-    kept.other = std::move(outputs[i].other);
     kept.precise = std::move(outputs[i].precise);
     kept.iteration = outputs[i].iteration;
     kept.compared = true;
@@ -123,8 +128,8 @@ void OutputJudge::CompareWithExpected(std::vector<RunOutput>& outputs, size_t le
   std::optional<LeafComparison> other;
   if (output.compared) other = output.comparison;
   Compare(outputs, leaf, expected);
+  if (!spec_.reference.name.empty()) output.against = kExpectedSide;
   if (!other) return;
-  output.against = kExpectedSide;
   if (output.comparison.equal() && !other->equal()) {
     std::swap(output.comparison, *other);
     output.against = spec_.reference.name;
@@ -144,7 +149,9 @@ bool OutputJudge::AgreeFlushed(const Leaves& results) const {
 void OutputJudge::CompareWith(const Leaves& reference, std::vector<RunOutput>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (i < reference.size() && reference[i].has_value()) {
-      if (!outputs[i].missing) Compare(outputs, i, *reference[i]);
+      if (outputs[i].missing) continue;
+      Compare(outputs, i, *reference[i]);
+      if (!spec_.compare.expect.empty()) outputs[i].against = spec_.reference.name;
       continue;
     }
     const Error missing =
