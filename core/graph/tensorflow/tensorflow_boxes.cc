@@ -40,7 +40,7 @@ std::string EndOfScope(std::string_view scope) {
   std::string_view rest = scope;
   while (Columns(rest) + 2 > kTitleColumns && rest.contains('/'))
     rest.remove_prefix(rest.find('/') + 1);
-  return "…/" + std::string(rest);
+  return rest.size() == scope.size() ? Elide(scope, kTitleColumns) : "…/" + std::string(rest);
 }
 
 // What puts nodes into one box: device, scope, reason.
