@@ -190,6 +190,15 @@ class Pictures(FolderTest):
             self.assertEqual(len(boxes), 1)
             self.assertTrue(any(re.fullmatch(wanted, one) for one in texts), texts)
 
+    def test_the_legend(self):
+        """That of the window: nodes before marking are in it where there are some."""
+        _, svg, _ = show('--format', 'svg', self.write('before.pbtxt', node('x', '_Arg') + node('net/mul', 'Mul', '', ['x', 'x'])))
+        _, marked, _ = show('--format', 'svg', self.write('mark_for_compilation_1.pbtxt', node('x', '_Arg') + node('net/mul', 'Mul', '', ['x', 'x'], 'cluster_0')))
+        rows = ['a cluster, which XLA compiles, and values across its boundary', 'outside all clusters, and why', 'constants, arguments, results, copies',
+                'copied between devices', 'in no cluster, as before marking']
+        self.assertEqual([one for one in drawn(svg)[3] if one in rows], rows)
+        self.assertEqual([one for one in drawn(marked)[3] if one in rows], rows[:4])
+
     def test_what_it_does_not_do(self):
         graph = GRAPHS[0]
         status, _, err = show('--format', 'html', graph)

@@ -83,6 +83,17 @@ TensorFlowPane PaneOf(std::string_view path, const dump::TensorFlowGraph& graph,
                       const dump::TensorFlowSummary& summary,
                       const TensorFlowFolding& folding = {});
 
+// What a colour means, in the order of the legend.
+enum class TensorFlowHue : uint8_t { kCluster, kOutside, kPlumbing, kCopied, kPlain };
+struct TensorFlowLegendRow {
+  TensorFlowHue hue;
+  std::string_view text;
+};
+// True if a box is in no cluster for no known reason, as before marking.
+bool HasPlain(const TensorFlowBoxes& boxes);
+// The rows of a picture; `has_plain`: of kPlain as well.
+std::span<const TensorFlowLegendRow> LegendOf(bool has_plain);
+
 // "GPU:0" of "/job:…/device:GPU:0".
 std::string DeviceText(const std::string& device);
 // "cluster_0: 12 nodes".
