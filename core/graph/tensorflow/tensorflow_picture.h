@@ -67,6 +67,9 @@ struct TensorFlowFolding {
   // A graph of no more nodes is not folded; of others more nodes than these outside clusters, or in
   // one, or in an open scope, are.
   size_t whole = 0, most_outside = 160, most_inside = 60;
+  // Of an open scope that has no scopes in it as many boxes at most: of more nodes the last box is
+  // the rest of them, which opens as a scope does.
+  size_t most_opened = 160;
   std::set<TensorFlowScope> open;  // scopes that are frames around what is in them
 };
 
