@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "app/command.h"
 #include "app/error_status.h"
@@ -161,24 +162,43 @@ std::string RepeatText(const debug::RepeatReport& repeat) {
 // Errors of like size decide nothing: that of the worse side must be this many times larger.
 constexpr double kPreciseMargin = 4;
 
-// Which side is nearer to the precise value; nothing where neither clearly is, or both are as near
-// as rounding allows.
-std::string CloserOf(const std::vector<debug::PreciseSide>& sides) {
-  if (sides.size() < 2) return "";
-  const auto wins = [](double own, double other, double least) {
-    return other >= kPreciseMargin * std::max(own, least);
+// True if `far` clearly has the larger error, and one larger than rounding allows.
+bool IsFarther(const debug::PreciseDistance& far, const debug::PreciseDistance& near) {
+  const auto is_so = [](double own, double other, double least) {
+    return own >= kPreciseMargin * std::max(other, least);
   };
-  const debug::PreciseDistance& a = sides[0].distance;
-  const debug::PreciseDistance& b = sides[1].distance;
-  if (a.class_mismatched != b.class_mismatched) {
-    const auto in_a = static_cast<double>(a.class_mismatched);
-    const auto in_b = static_cast<double>(b.class_mismatched);
-    if (wins(in_a, in_b, 0)) return sides[0].side;
-    return wins(in_b, in_a, 0) ? sides[1].side : "";
+  if (far.class_mismatched != near.class_mismatched) {
+    return far.class_mismatched > near.class_mismatched &&
+           is_so(static_cast<double>(far.class_mismatched),
+                 static_cast<double>(near.class_mismatched), 0);
   }
   constexpr double kRounding = 0.5;
-  if (wins(a.max_ulp, b.max_ulp, kRounding)) return sides[0].side;
-  return wins(b.max_ulp, a.max_ulp, kRounding) ? sides[1].side : "";
+  return is_so(far.max_ulp, near.max_ulp, kRounding);
+}
+
+// The sides that are clearly farther from the precise value than the nearest one is.
+std::vector<std::string> FarSidesOf(const std::vector<debug::PreciseSide>& sides) {
+  std::vector<std::string> far;
+  if (sides.empty()) return far;
+  const auto& nearest = *std::ranges::min_element(sides, {}, [](const debug::PreciseSide& side) {
+    return std::pair(side.distance.class_mismatched, side.distance.max_ulp);
+  });
+  for (const debug::PreciseSide& side : sides) {
+    if (IsFarther(side.distance, nearest.distance)) far.push_back(side.side);
+  }
+  return far;
+}
+
+// Which side is nearer to the precise value than all others; nothing where none clearly is, or
+// several are as near as rounding allows.
+std::string CloserOf(const std::vector<debug::PreciseSide>& sides) {
+  const std::vector<std::string> far = FarSidesOf(sides);
+  if (sides.size() < 2 || far.size() + 1 < sides.size()) return "";
+  return std::ranges::find_if(sides,
+                              [&](const debug::PreciseSide& side) {
+                                return std::ranges::find(far, side.side) == far.end();
+                              })
+      ->side;
 }
 
 void WritePrecise(JsonWriter& json, const std::vector<debug::PreciseSide>& sides) {
@@ -223,10 +243,13 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
            side.distance.class_mismatched == first.class_mismatched;
   });
   text.back() = ':';
+  const std::vector<std::string> far = FarSidesOf(sides);
   return text + " " +
          (!closer.empty() ? closer + " is nearer"
           : is_even       ? "equally near"
-                          : "undecided") +
+          : far.empty()   ? "undecided"
+                          : FormatText("{} {} far", fmt::format("{}", fmt::join(far, " and ")),
+                                       VerbFor(far.size(), "is", "are"))) +
          "\n";
 }
 

@@ -284,6 +284,41 @@ ENTRY e {
                          [('add.4', 'add.4', 'operand 1: t.1 became s.1'), ('neg.8', 'neg.8', 'operand 0: mul.5 became s.1')])
         self.assertEqual([[one['instruction'] for one in report[key]] for key in ('added', 'removed')], [['s.1'], ['t.1', 'mul.5']])
 
+    def test_a_replaced_instruction_shifts_no_pairs(self):
+        """Names are numbered by opcode: after a replaced instruction each later one of that opcode has the name of the one before it."""
+        def chain(second):
+            lines, last, activations = [], 'x', []
+            for k in range(60):
+                activations.append(second if k == 1 else 'exponential')
+                name = f'{activations[-1]}.{activations.count(activations[-1])}'
+                lines += [f'add.{k + 1} = f32[4] add({last}, x)', f'{"ROOT " if k == 59 else ""}{name} = f32[4] {activations[-1]}(add.{k + 1})']
+                last = name
+            return 'HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ' + '\n  '.join(lines) + '\n}\n'
+        one, other = self.write('chains', 'a.hlo', chain('exponential')), self.write('chains', 'b.hlo', chain('tanh'))
+        for a, b, was, now, next_of in ((one, other, 'exponential.2', 'tanh.1', 'add.3'), (other, one, 'tanh.1', 'exponential.2', 'add.3')):
+            _, report = record('compare', a, b)
+            changed = [(c['instruction'], c['instruction_b']) for c in report['changed']]
+            self.assertEqual((changed, report['added'], report['removed']), ([(was, now)], [], []))
+        # Read by many, whose names have other numbers.
+        def wide(opcode, first):
+            given = [f'x.{k} = f32[4] parameter({k})' for k in range(50)]
+            adds = [f'add.{first + k} = f32[4] add({opcode}.1, x.{k})' for k in range(50)]
+            names = ', '.join(f'add.{first + k}' for k in range(50))
+            return ('HloModule m\nENTRY e {\n  ' + '\n  '.join([*given, f'{opcode}.1 = f32[4] {opcode}(x.0)', *adds])
+                    + f'\n  ROOT r = ({", ".join(["f32[4]"] * 50)}) tuple({names})\n}}\n')
+        one, other = self.write('wide', 'a.hlo', wide('cosine', 0)), self.write('wide', 'b.hlo', wide('sine', 7))
+        for a, b, was, now in ((one, other, 'cosine.1', 'sine.1'), (other, one, 'sine.1', 'cosine.1')):
+            _, report = record('compare', a, b)
+            self.assertEqual([(c['instruction'], c['instruction_b']) for c in report['changed']], [(was, now)])
+            self.assertEqual((report['added'], report['removed']), ([], []))
+
+    def test_an_inserted_instruction_replaces_none(self):
+        text = 'HloModule m\nENTRY e {{\n  x = f32[4] parameter(0)\n  {}exp.1 = f32[4] exponential({})\n  ROOT neg.1 = f32[4] negate(exp.1)\n}}\n'
+        _, report = record('compare', self.write('inserted', 'a.hlo', text.format('', 'x')),
+                           self.write('inserted', 'b.hlo', text.format('abs.1 = f32[4] abs(x)\n  ', 'abs.1')))
+        self.assertEqual([(c['instruction'], c['instruction_b']) for c in report['changed']], [('exp.1', 'exp.1')])
+        self.assertEqual(([one['instruction'] for one in report['added']], report['removed']), (['abs.1'], []))
+
     def test_parameters_belong_together_by_number(self):
         text = 'HloModule m\n\nENTRY e {{\n  {0}.1 = f32[4] parameter(0){1}\n  {0}.2 = f32[4] parameter(1){1}\n  ROOT r = f32[4] subtract({0}.1, {0}.2)\n}}\n'
         a = self.write('.', 'a.hlo', text.format('x', ''))

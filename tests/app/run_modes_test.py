@@ -3,7 +3,9 @@
 
   run_modes_test.py HLOSCOPE SAMPLES"""
 import json
+import math
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -666,6 +668,19 @@ ENTRY e {
         text = subprocess.run([HLOSCOPE, 'run', '--precise', '--platform', 'cpu', module], capture_output=True, text=True, check=False).stdout
         place = ','.join(map(str, side['index']))
         self.assertRegex(text, r'cpu [0-9.]+ ULP at \[' + place + r'\]')
+
+    def test_precise_of_three_sides_says_which_are_far(self):
+        module = self.path('three.hlo', 'HloModule m\nENTRY e {\n  a = f32[4] parameter(0)\n  ROOT r = f32[4] exponential(a)\n}\n')
+        self.npz('three_in.npz', in0=('<f4', (4,), struct.pack('<4f', 1, 2, 3, 4)))
+        exact = [math.exp(one) for one in (1, 2, 3, 4)]
+        for more, is_far in ((1, True), (0, False)):
+            self.npz('three.npz', out0=('<f4', (4,), struct.pack('<4f', *(one + more for one in exact))))
+            arguments = ('--precise', '--platform', 'cpu', '--reference_platform', 'interpreter', '--inputs', self.path('three_in.npz'), '--expect', self.path('three.npz'))
+            _, (report,), errors = self.run_json(*arguments, module)
+            self.assertEqual(len(report['outputs'][0]['precise']['sides']), 3, errors)
+            self.assertIsNone(report['outputs'][0]['precise']['closer'])
+            text = subprocess.run([HLOSCOPE, 'run', *arguments, module], capture_output=True, text=True, check=False).stdout
+            self.assertEqual(' ULP: expected is far\n' in re.sub(r' at \[[0-9,]*\]', '', text), is_far, text)
 
     def test_precise_of_narrower_types_says_what_it_leaves_out(self):
         text = 'HloModule m\nENTRY e {{\n  a = f32[64] parameter(0)\n  b = {0}[64] convert(a)\n  ROOT r = f32[64] convert(b)\n}}\n'

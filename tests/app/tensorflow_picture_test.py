@@ -181,6 +181,24 @@ class Pictures(FolderTest):
         self.assertIn('boxes are scopes where nodes are too many', ' '.join(texts))
         self.assertEqual(sum(one.startswith('20 nodes, 20 Exp') for one in texts), 59)
 
+    def test_titles_of_long_scopes(self):
+        """Parts that have no room are left out, of one that is too long itself the middle: no parent is made up."""
+        for scope, wanted in (('s' * 40, r's+…s+'), ('outer/of/many/parts/' + 'a' * 12, '…/of/many/parts/' + 'a' * 12)):
+            text = ''.join(node(f'{scope}/op_{k}', 'Exp', '', [], 'cluster_1', [4]) for k in range(100))
+            _, svg, _ = show('--format', 'svg', self.write('mark_for_compilation_1.pbtxt', text))
+            _, boxes, _, texts = drawn(svg)
+            self.assertEqual(len(boxes), 1)
+            self.assertTrue(any(re.fullmatch(wanted, one) for one in texts), texts)
+
+    def test_the_legend(self):
+        """That of the window: nodes before marking are in it where there are some."""
+        _, svg, _ = show('--format', 'svg', self.write('before.pbtxt', node('x', '_Arg') + node('net/mul', 'Mul', '', ['x', 'x'])))
+        _, marked, _ = show('--format', 'svg', self.write('mark_for_compilation_1.pbtxt', node('x', '_Arg') + node('net/mul', 'Mul', '', ['x', 'x'], 'cluster_0')))
+        rows = ['a cluster, which XLA compiles, and values across its boundary', 'outside all clusters, and why', 'constants, arguments, results, copies',
+                'copied between devices', 'in no cluster, as before marking']
+        self.assertEqual([one for one in drawn(svg)[3] if one in rows], rows)
+        self.assertEqual([one for one in drawn(marked)[3] if one in rows], rows[:4])
+
     def test_what_it_does_not_do(self):
         graph = GRAPHS[0]
         status, _, err = show('--format', 'html', graph)

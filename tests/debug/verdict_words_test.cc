@@ -161,11 +161,13 @@ TEST(VerdictWordsTest, ModulesThatAgreeSayHowFarApartTheyAre) {
   EXPECT_EQ(agree(1, 128), head + "1 of 128 elements of out2 has" + tail);
   EXPECT_EQ(agree(1, 1), head + "1 of 1 element of out2 has" + tail);
   verdict.worst->other_leaves = 2;
-  // The largest difference is of the result that it follows.
-  EXPECT_EQ(agree(1, 6), head +
-                             "1 of 6 elements of out2 has another value, largest difference 0.5 "
-                             "absolute, 0.004 relative, and so have elements of 2 other results; "
-                             "the operations are the same");
+  EXPECT_EQ(agree(1, 6),
+            head +
+                "1 of 6 elements of out2 has another value, largest difference 0.5 absolute, 0.004 "
+                "relative, and elements of 2 other results differ; the operations are the same");
+  verdict.worst->other_leaves = 1;
+  EXPECT_NE(agree(1, 6).find(" relative, and elements of 1 other result differ; "),
+            std::string::npos);
   verdict.worst->other_leaves = 0;
   verdict.worst.reset();
   WriteSentence(verdict);

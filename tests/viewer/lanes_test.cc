@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "tests/viewer/reading_fixture.h"
+#include "viewer/facts/kernel_code.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/facts/timeline_facts.h"
@@ -279,6 +280,20 @@ TEST_F(LanesTest, FlagsAreSaidToWriteWhatTheModuleHas) {
   ExpectSeen("code", "writes LLVM IR");
   EXPECT_FALSE(FindSeen(Seen("code"), "LLVM IR and").has_value());
   EXPECT_FALSE(FindSeen(Seen("kernels"), "LLVM IR and").has_value());
+  const auto text = [](const char* device, const char* target) {
+    dump::ModuleEntry module;
+    module.device = device;
+    module.target = target;
+    return NoKernelCodeText(module) + "; " + NoCodeText(module);
+  };
+  EXPECT_NE(text("gpu", "sm_90a").find("ptx|triton-fusion)$ writes LLVM IR and PTX"),
+            std::string::npos);
+  for (const std::string& none : {text("cpu", ""), text("gpu", "gfx942")}) {
+    EXPECT_NE(none.find("--xla_dump_emitter_re=^llvm$ writes LLVM IR;"), std::string::npos);
+    EXPECT_TRUE(none.ends_with("writes LLVM IR")) << none;
+  }
+  for (const char* device : {"tpu", "unknown"})
+    EXPECT_EQ(text(device, ""), "no code of this kernel in the dump; no code in this dump");
 }
 
 TEST_F(LanesTest, TwoProfilesOfOneNameAreToldApart) {

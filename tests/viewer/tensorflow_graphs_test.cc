@@ -306,6 +306,35 @@ TEST_F(TensorFlowGraphsTest, AnOpenScopeHasItsWires) {
   EXPECT_FALSE(graph::BoxesOf(*graph, *summary, folding).is_folded);
 }
 
+// Of a scope that has none in it the rest is one box, which opens as a scope does.
+TEST_F(TensorFlowGraphsTest, AFlatScopeOpensPartByPart) {
+  std::string text;
+  for (int k = 0; k < 500; ++k)
+    text += Node("flat/op_" + std::to_string(k), "AsString", "/device:CPU:0", "", "");
+  Write("g/mark_for_compilation_1.pbtxt", text + "versions { }\n");
+  const auto dump = dump::DumpModel::Open(Scratch("g"), Limits{});
+  ASSERT_TRUE(dump);
+  const auto graph = *(*dump)->TensorFlow(0);
+  const auto summary = *(*dump)->TensorFlow();
+  graph::TensorFlowFolding folding{
+      .whole = 60, .most_outside = 24, .most_inside = 16, .most_opened = 100, .open = {}};
+  const auto closed = graph::BoxesOf(*graph, *summary, folding);
+  ASSERT_EQ(closed.items.size(), 1u);
+  folding.open.insert(closed.items.front().boxes.front().scope());
+  auto boxes = graph::BoxesOf(*graph, *summary, folding);
+  const graph::TensorFlowBox* scope = &boxes.items.front().boxes.front();
+  ASSERT_EQ(scope->inside.size(), 100u);
+  EXPECT_EQ(scope->inside[98].title, "op_98");
+  EXPECT_EQ(scope->inside.back().title, "401 more");
+  EXPECT_EQ(scope->inside.back().nodes, 401);
+  folding.open.insert(scope->inside.back().scope());
+  boxes = graph::BoxesOf(*graph, *summary, folding);
+  scope = &boxes.items.front().boxes.front();
+  ASSERT_EQ(scope->inside.back().inside.size(), 100u);
+  EXPECT_EQ(scope->inside.back().inside.front().title, "op_99");
+  EXPECT_EQ(scope->inside.back().inside.back().title, "302 more");
+}
+
 TEST_F(TensorFlowGraphsTest, PairsAreFoundByName) {
   for (const char* name :
        {"encapsulate_subgraphs_before_2", "encapsulate_subgraphs_after_2",

@@ -16,6 +16,31 @@
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
+
+CodeForms CodeFormsOf(const dump::ModuleEntry& module) {
+  // AMD's have no PTX.
+  const bool is_rocm = module.target.starts_with("gfx");
+  if (module.device == "cpu" || is_rocm) return {"LLVM IR", "^llvm$"};
+  if (module.device == "gpu") return {"LLVM IR and PTX", "^(llvm|ptx|triton-fusion)$"};
+  return {};
+}
+
+std::string NoCodeText(const dump::ModuleEntry& module) {
+  const CodeForms code = CodeFormsOf(module);
+  if (code.forms.empty()) return "no code in this dump";
+  return fmt::format(
+      "no code in this dump: XLA_FLAGS=\"--xla_dump_to=FOLDER --xla_dump_hlo_as_text "
+      "--xla_dump_emitter_re={}\" writes {}",
+      code.emitters, code.forms);
+}
+
+std::string NoKernelCodeText(const dump::ModuleEntry& module) {
+  const CodeForms code = CodeFormsOf(module);
+  if (code.forms.empty()) return "no code of this kernel in the dump";
+  return fmt::format("no code of this kernel in the dump: --xla_dump_emitter_re={} writes {}",
+                     code.emitters, code.forms);
+}
+
 namespace {
 
 struct CodeLinesKey {

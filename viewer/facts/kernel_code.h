@@ -20,10 +20,17 @@
 
 namespace hloscope::viewer {
 
-// What the flags of a dump write of the kernels of a module.
-inline std::string_view CodeFormsOf(const dump::ModuleEntry& module) {
-  return module.device == "cpu" ? "LLVM IR" : "LLVM IR and PTX";
-}
+// What XLA writes of the kernels of a module on request; empty: nothing, or it is not known for
+// which device the module is.
+struct CodeForms {
+  std::string_view forms;     // "LLVM IR and PTX"
+  std::string_view emitters;  // the value of --xla_dump_emitter_re
+};
+CodeForms CodeFormsOf(const dump::ModuleEntry& module);
+// "no code in this dump", and with which flags XLA writes it.
+std::string NoCodeText(const dump::ModuleEntry& module);
+// The same of one kernel, of a dump that has code of others.
+std::string NoKernelCodeText(const dump::ModuleEntry& module);
 
 // By file of the dump, lines counted from 0; a file without lines of the instruction has none.
 struct CodeLines {

@@ -324,11 +324,7 @@ class SheetMaker {
     }
     if (in_.dump != nullptr && !HasCode()) {
       const auto module = static_cast<size_t>(in_.dump_module);
-      sheet_->notes.push_back(
-          IsOwn() ? dump::kNoOwnCode
-                  : fmt::format("no code in this dump: --xla_dump_hlo_as_text "
-                                "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$ write {}",
-                                CodeFormsOf(in_.dump->modules()[module])));
+      sheet_->notes.push_back(IsOwn() ? dump::kNoOwnCode : NoCodeText(in_.dump->modules()[module]));
     }
   }
 

@@ -13,8 +13,23 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr Color kClusterHue = Color::kKernel1, kOutsideHue = Color::kWarning,
-                kCopiedHue = Color::kDeviceFallback, kPlumbingHue = Color::kDeviceNone;
+using graph::TensorFlowHue;
+
+Color ColorOf(TensorFlowHue hue) {
+  switch (hue) {
+    case TensorFlowHue::kCluster:
+      return Color::kKernel1;
+    case TensorFlowHue::kOutside:
+      return Color::kWarning;
+    case TensorFlowHue::kPlumbing:
+      return Color::kDeviceNone;
+    case TensorFlowHue::kCopied:
+      return Color::kDeviceFallback;
+    case TensorFlowHue::kPlain:
+      break;
+  }
+  return Color::kElementwise;
+}
 // From which on a picture that does not fit is looked at from its top instead: no text is below 11
 // pixels, and boxes are as wide as their texts need.
 constexpr float kReadable = 11 / graph::kSubtitleSize;
@@ -28,10 +43,7 @@ void TensorFlowCanvas::Show(const std::shared_ptr<const TensorFlowDrawing>& draw
   is_fitted_ = is_fitted_ && before->graph == drawing->graph;
   if (is_fitted_) KeepToggled(*before);
   toggled_.reset();
-  has_plain_ = std::ranges::any_of(drawing->pane.boxes.items, [](const auto& item) {
-    const graph::TensorFlowBox& box = item.boxes.front();
-    return item.cluster.empty() && box.reason.empty() && !box.is_plumbing;
-  });
+  has_plain_ = graph::HasPlain(drawing->pane.boxes);
   bands_.clear();
   for (const graph::TensorFlowLane& lane : drawing->layout.lanes)
     bands_.push_back({{lane.left, 0, lane.left + lane.width, drawing->layout.height},
@@ -120,7 +132,7 @@ BoxStyle TensorFlowCanvas::StyleOf(const Theme& theme, graph::NodeId id) const {
   BoxStyle style;
   const graph::TensorFlowBox* box = drawing_->BoxOf(id);
   if (box == nullptr) {
-    style.color = theme[kClusterHue];
+    style.color = theme[ColorOf(TensorFlowHue::kCluster)];
     style.kernel = 0;  // of any, so that the frame has the colour
     style.change = graph::Outline::kRectangle;
     return style;
@@ -128,10 +140,10 @@ BoxStyle TensorFlowCanvas::StyleOf(const Theme& theme, graph::NodeId id) const {
   style.weight = static_cast<uint32_t>(std::min<int64_t>(box->nodes, 1 << 20));
   const bool is_inside = !drawing_->ItemOf(id).cluster.empty();
   const bool is_outside = !box->reason.empty();
-  style.color = theme[is_outside         ? kOutsideHue
-                      : is_inside        ? kClusterHue
-                      : box->is_plumbing ? kPlumbingHue
-                                         : Color::kElementwise];
+  style.color = theme[ColorOf(is_outside         ? TensorFlowHue::kOutside
+                              : is_inside        ? TensorFlowHue::kCluster
+                              : box->is_plumbing ? TensorFlowHue::kPlumbing
+                                                 : TensorFlowHue::kPlain)];
   style.change =
       box->is_plumbing && !is_outside ? graph::Outline::kThinRectangle : graph::Outline::kRectangle;
   style.is_quiet = box->is_plumbing;
@@ -143,9 +155,9 @@ WireStyle TensorFlowCanvas::StyleOfWire(const Theme& theme, uint32_t wire) const
   WireStyle style;
   style.is_dashed = of.values == 0;
   if (of.is_copied) {
-    style.color = theme[kCopiedHue];
+    style.color = theme[ColorOf(TensorFlowHue::kCopied)];
   } else if (of.is_border) {
-    style.color = theme[kClusterHue];
+    style.color = theme[ColorOf(TensorFlowHue::kCluster)];
   }
   return style;
 }
@@ -153,7 +165,8 @@ WireStyle TensorFlowCanvas::StyleOfWire(const Theme& theme, uint32_t wire) const
 WireLabel TensorFlowCanvas::LabelOfWire(const Theme& theme, uint32_t wire) const {
   const auto& [of, path, is_inside] = drawing_->wires[wire];
   if (is_inside) return {};
-  return {graph::LabelOf(*of), path->label, theme[of->is_copied ? kCopiedHue : kClusterHue]};
+  return {graph::LabelOf(*of), path->label,
+          theme[ColorOf(of->is_copied ? TensorFlowHue::kCopied : TensorFlowHue::kCluster)]};
 }
 
 std::string TensorFlowCanvas::Explain(graph::NodeId id) const {
@@ -229,12 +242,9 @@ graph::NodeId TensorFlowCanvas::Step(Command direction) const {
 }
 
 std::vector<LegendEntry> TensorFlowLegend(const Theme& theme, bool has_plain) {
-  std::vector<LegendEntry> legend = {
-      {theme[kClusterHue], "a cluster, which XLA compiles, and values across its boundary"},
-      {theme[kOutsideHue], "outside all clusters, and why"},
-      {theme[kPlumbingHue], "constants, arguments, results"},
-      {theme[kCopiedHue], "copied between devices"}};
-  if (has_plain) legend.push_back({theme[Color::kElementwise], "in no cluster, as before marking"});
+  std::vector<LegendEntry> legend;
+  for (const graph::TensorFlowLegendRow& row : graph::LegendOf(has_plain))
+    legend.push_back({theme[ColorOf(row.hue)], std::string(row.text)});
   return legend;
 }
 

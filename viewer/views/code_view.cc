@@ -68,15 +68,9 @@ class CodeView : public View {
       return;
     }
     if (kernels->kernels.empty()) {
-      Sentence(
-          frame,
-          dump::IsOwnCompilation(*context.document.dump(), module)
-              ? dump::kNoOwnCode
-              : std::string(
-                    "no code in this dump: XLA_FLAGS=\"--xla_dump_to=FOLDER "
-                    "--xla_dump_hlo_as_text --xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$\" "
-                    "writes ") +
-                    std::string(FormsIn(context)));
+      Sentence(frame, dump::IsOwnCompilation(*context.document.dump(), module)
+                          ? std::string(dump::kNoOwnCode)
+                          : NoCodeText(ModuleIn(context)));
       return;
     }
     if (chosen < 0) {
@@ -116,9 +110,8 @@ class CodeView : public View {
   std::string HighlightedItems(Context& /*context*/) const override { return highlighted_; }
 
  private:
-  static std::string_view FormsIn(const Context& context) {
-    const auto module = static_cast<size_t>(context.navigation.module());
-    return CodeFormsOf(context.document.dump()->modules()[module]);
+  static const dump::ModuleEntry& ModuleIn(const Context& context) {
+    return context.document.dump()->modules()[static_cast<size_t>(context.navigation.module())];
   }
 
   void DrawKernel(Frame& frame, int32_t module, const dump::Kernel& kernel, int32_t number) {
@@ -143,9 +136,7 @@ class CodeView : public View {
     }
     highlighted_.clear();
     if (forms.empty() && sass == nullptr && lined_ == nullptr) {
-      Sentence(frame, fmt::format("no code of this kernel in the dump: "
-                                  "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$ writes {}",
-                                  FormsIn(frame.context)));
+      Sentence(frame, NoKernelCodeText(ModuleIn(frame.context)));
       return;
     }
     // Three side by side are readable; what ran comes last.

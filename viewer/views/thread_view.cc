@@ -195,11 +195,13 @@ class ThreadView : public View {
   static std::string NoPtxText(const Context& context) {
     const auto& modules = context.document.dump()->modules();
     const auto module = static_cast<size_t>(context.navigation.module());
-    if (module < modules.size() && modules[module].device == "cpu") {
+    std::string_view device;
+    if (module < modules.size()) device = modules[module].device;
+    if (device == "cpu" || device == "tpu") {
       return fmt::format(
-          "this module was compiled for a CPU, and the simulated GPU runs PTX: `hloscope compile "
+          "this module was compiled for a {}, and the simulated GPU runs PTX: `hloscope compile "
           "MODULE --with {} --target h100 --dump DIR` compiles it for a GPU, without one",
-          replay::PluginPlatform(replay::Devices::kGpu)->name);
+          device == "cpu" ? "CPU" : "TPU", replay::PluginPlatform(replay::Devices::kGpu)->name);
     }
     return "no PTX in this dump: XLA_FLAGS=\"--xla_dump_to=FOLDER "
            "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$\" writes it";

@@ -26,9 +26,10 @@ struct MatchSide {
 };
 
 // For each of `a` that of `b` which does the same to the partners of its operands, of several the
-// one of the same name; else that of the same name with the same attributes. A program that was
-// changed has other numbers in the names of what comes after. Adds to `partners` and returns the
-// new pairs; linear in both.
+// one of the same name; else the only one that computes something else of them, of the same shape
+// and read by the same operations; else that of the same name with the same attributes. A program
+// that was changed has other numbers in the names of what comes after. Adds to `partners` and
+// returns the new pairs; linear in both.
 std::vector<std::pair<hlo::InstructionId, hlo::InstructionId>> MatchInOrder(MatchSide a,
                                                                             MatchSide b,
                                                                             Partners& partners);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <span>
 #include <tuple>
@@ -40,7 +41,7 @@ std::string EndOfScope(std::string_view scope) {
   std::string_view rest = scope;
   while (Columns(rest) + 2 > kTitleColumns && rest.contains('/'))
     rest.remove_prefix(rest.find('/') + 1);
-  return "…/" + std::string(rest);
+  return rest.size() == scope.size() ? Elide(scope, kTitleColumns) : "…/" + std::string(rest);
 }
 
 // What puts nodes into one box: device, scope, reason.
@@ -135,10 +136,17 @@ class BoxMaker {
       return box;
     }
     std::vector<std::vector<int32_t>> parts = Folded(members, folding_.most_inside);
-    // All of one scope: its nodes.
+    // All of one scope: its nodes, and where they are many the rest of them as one box.
+    int64_t left_over = 0;
     if (parts.size() == 1) {
+      const size_t most = std::max<size_t>(folding_.most_opened, 2);
+      const size_t shown = members.size() > most ? most - 1 : members.size();
       parts.clear();
-      for (const int32_t n : members) parts.push_back({n});
+      for (const int32_t n : members | std::views::take(shown)) parts.push_back({n});
+      if (shown < members.size()) {
+        parts.emplace_back(members.begin() + static_cast<ptrdiff_t>(shown), members.end());
+        left_over = static_cast<int64_t>(parts.back().size());
+      }
     }
     Place inner = place;
     inner.push_back(0);
@@ -146,6 +154,7 @@ class BoxMaker {
       inner.back() = static_cast<uint32_t>(box.inside.size());
       box.inside.push_back(BoxOf(part, inner));
     }
+    if (left_over > 0) box.inside.back().title = fmt::format("{} more", left_over);
     return box;
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "core/base/counted.h"
@@ -158,7 +159,46 @@ class PaneWriter {
   std::string wires_, out_, labels_;
 };
 
+// The last one is not in every legend.
+constexpr std::array<TensorFlowLegendRow, 5> kLegend = {{
+    {TensorFlowHue::kCluster, "a cluster, which XLA compiles, and values across its boundary"},
+    {TensorFlowHue::kOutside, "outside all clusters, and why"},
+    {TensorFlowHue::kPlumbing, "constants, arguments, results, copies"},
+    {TensorFlowHue::kCopied, "copied between devices"},
+    {TensorFlowHue::kPlain, "in no cluster, as before marking"},
+}};
+
+struct SvgSwatch {
+  uint32_t edge, fill;
+};
+SvgSwatch SwatchOf(TensorFlowHue hue, const SvgColors& colors) {
+  switch (hue) {
+    case TensorFlowHue::kCluster:
+      return {kClusterColor, MixColors(colors.ground, kClusterColor, 0.1f)};
+    case TensorFlowHue::kOutside:
+      return {kOutsideColor, MixColors(colors.ground, kOutsideColor, 0.18f)};
+    case TensorFlowHue::kPlumbing:
+      return {colors.line, colors.raised};
+    case TensorFlowHue::kCopied:
+      return {colors.host, colors.host};
+    case TensorFlowHue::kPlain:
+      break;
+  }
+  return {colors.line, colors.node};
+}
+
 }  // namespace
+
+bool HasPlain(const TensorFlowBoxes& boxes) {
+  return std::ranges::any_of(boxes.items, [](const TensorFlowItem& item) {
+    const TensorFlowBox& box = item.boxes.front();
+    return item.cluster.empty() && box.reason.empty() && !box.is_plumbing;
+  });
+}
+
+std::span<const TensorFlowLegendRow> LegendOf(bool has_plain) {
+  return std::span(kLegend).first(kLegend.size() - (has_plain ? 0 : 1));
+}
 
 std::string ToSvg(std::span<const TensorFlowPane> panes, const SvgColors& colors) {
   std::string out;
@@ -176,20 +216,16 @@ std::string ToSvg(std::span<const TensorFlowPane> panes, const SvgColors& colors
   }
   const float legend = kPaneHead + below + kLegendHeight / 2;
   float at = kSvgMargin;
-  const auto entry = [&](uint32_t color, uint32_t fill, std::string_view text) {
+  const bool has_plain = std::ranges::any_of(panes, HasPlain, &TensorFlowPane::boxes);
+  for (const TensorFlowLegendRow& row : LegendOf(has_plain)) {
+    const SvgSwatch swatch = SwatchOf(row.hue, colors);
     out += fmt::format(
         "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"18\" height=\"12\" rx=\"3\" fill=\"{}\" "
         "stroke=\"{}\" stroke-width=\"2\"/><text class=\"s\" x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n",
-        at, legend, HexColor(fill), HexColor(color), at + 24, legend + 11, EscapeHtml(text));
-    at += 24 + MonoWidth(text, kSubtitleSize) + 20;
-  };
-  entry(kClusterColor, MixColors(colors.ground, kClusterColor, 0.1f),
-        "a cluster, which XLA compiles");
-  entry(kOutsideColor, MixColors(colors.ground, kOutsideColor, 0.18f),
-        "outside all clusters, and why");
-  entry(colors.line, colors.raised, "constants, arguments, copies");
-  entry(kClusterColor, kClusterColor, "values across a cluster boundary");
-  entry(colors.host, colors.host, "copied between devices");
+        at, legend, HexColor(swatch.fill), HexColor(swatch.edge), at + 24, legend + 11,
+        EscapeHtml(row.text));
+    at += 24 + MonoWidth(row.text, kSubtitleSize) + 20;
+  }
   const float width = std::max(x, at + kSvgMargin);
   const float height = legend + kLegendHeight;
   return fmt::format(

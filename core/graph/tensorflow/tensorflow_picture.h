@@ -67,6 +67,9 @@ struct TensorFlowFolding {
   // A graph of no more nodes is not folded; of others more nodes than these outside clusters, or in
   // one, or in an open scope, are.
   size_t whole = 0, most_outside = 160, most_inside = 60;
+  // Of an open scope that has no scopes in it as many boxes at most: of more nodes the last box is
+  // the rest of them, which opens as a scope does.
+  size_t most_opened = 160;
   std::set<TensorFlowScope> open;  // scopes that are frames around what is in them
 };
 
@@ -82,6 +85,17 @@ struct TensorFlowPane {
 TensorFlowPane PaneOf(std::string_view path, const dump::TensorFlowGraph& graph,
                       const dump::TensorFlowSummary& summary,
                       const TensorFlowFolding& folding = {});
+
+// What a colour means, in the order of the legend.
+enum class TensorFlowHue : uint8_t { kCluster, kOutside, kPlumbing, kCopied, kPlain };
+struct TensorFlowLegendRow {
+  TensorFlowHue hue;
+  std::string_view text;
+};
+// True if a box is in no cluster for no known reason, as before marking.
+bool HasPlain(const TensorFlowBoxes& boxes);
+// The rows of a picture; `has_plain`: of kPlain as well.
+std::span<const TensorFlowLegendRow> LegendOf(bool has_plain);
 
 // "GPU:0" of "/job:…/device:GPU:0".
 std::string DeviceText(const std::string& device);

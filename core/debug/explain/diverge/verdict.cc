@@ -313,14 +313,14 @@ std::string LargestPhrase(std::string_view what, const LeafComparison& leaf) {
 
 std::string OtherValuesPhrase(const LeafComparison& leaf) {
   if (!leaf.problem.empty()) return leaf.problem;
-  std::string out = fmt::format("{} of {} of {} {} another value", leaf.mismatched,
-                                Counted(leaf.elements, "element"), ResultName(leaf.index),
-                                VerbFor(leaf.mismatched, "has", "have")) +
-                    LargestPhrase("difference", leaf);
-  // The largest difference is of this result alone.
-  if (leaf.other_leaves > 0)
-    out += fmt::format(", and so have elements of {}", Counted(leaf.other_leaves, "other result"));
-  return out;
+  const std::string own = fmt::format("{} of {} of {} {} another value", leaf.mismatched,
+                                      Counted(leaf.elements, "element"), ResultName(leaf.index),
+                                      VerbFor(leaf.mismatched, "has", "have")) +
+                          LargestPhrase("difference", leaf);
+  // The largest difference is that of this result alone.
+  return leaf.other_leaves == 0 ? own
+                                : fmt::format("{}, and elements of {} differ", own,
+                                              Counted(leaf.other_leaves, "other result"));
 }
 
 std::string ErrorPhrase(const LeafComparison& leaf) {

@@ -259,11 +259,13 @@ class Fuzzer {
     }
     ++progress().differing;
     if (found.stable.empty()) {
-      // A part of a module is given the same values on each device.
+      // A part of a module is given the same values on each device, so that of these modules what
+      // only other values there show does not repeat.
       const hlo::ModuleHeader& header = fuzz_case.module->header();
       const bool has_devices = header.replica_count != 1 || header.num_partitions != 1;
-      ++progress().reasons[has_devices ? "not looked into: differences on one of several devices"
-                                       : "differences that did not repeat"];
+      ++progress()
+            .reasons[has_devices ? "differences of modules of several devices that did not repeat"
+                                 : "differences that did not repeat"];
       return {};
     }
     progress().explained += explained == static_cast<int64_t>(found.stable.size()) ? 1 : 0;
