@@ -156,11 +156,33 @@ class DivergeCommand : public Command {
            {},
            "dump with --xla_dump_hlo_as_proto: the .hlo.pb says it"});
     }
+    if (Status alike = CheckElided(*a.module, *b->module); !alike) return Refuse(alike);
     debug::StageValues values(a.request, stop);
-    DivergeVerdict verdict = debug::FindDifference(values, first, meant, stop);
+    DivergeVerdict verdict =
+        debug::FindDifference(values, first, meant, {files_[0], files_[1]}, stop);
     if (verdict.status != RunStatus::kError) return verdict;
     const Status same = CheckSameParameters(*a.module, *b->module, context.limits);
     return same ? verdict : Refuse(same);
+  }
+
+  // Constants that are made up on one side alone would be what differs.
+  Status CheckElided(const hlo::Module& a, const hlo::Module& b) const {
+    const size_t in_a = hlo::ElidedConstants(a).size(), in_b = hlo::ElidedConstants(b).size();
+    if (!shared_.request().load.fill_elided || (in_a == 0) == (in_b == 0)) return {};
+    const size_t is_b = in_a == 0 ? 1 : 0;
+    return InTheFile(
+        files_[is_b],
+        fmt::format("the values of {} are elided, which --fill-elided generates, and {} has its "
+                    "own",
+                    Counted(in_a + in_b, "constant"), files_[1 - is_b]),
+        "use the .hlo.pb of both, or a text of both without other files of the dump beside it");
+  }
+
+  static std::unexpected<Error> InTheFile(const std::string& file, std::string message,
+                                          std::string hint) {
+    Error error{ErrorClass::kInput, std::move(message), {}, std::move(hint)};
+    error.place.file = file;
+    return std::unexpected(std::move(error));
   }
 
   // Two modules run on the same inputs.
@@ -168,9 +190,9 @@ class DivergeCommand : public Command {
                              const Limits& limits) const {
     const replay::Placement of_a(a, limits), of_b(b, limits);
     const auto differ = [&](const std::string& in_b, const std::string& in_a) {
-      return InputError(fmt::format("{}: {}, and {} in {}", files_[1], in_b, in_a, files_[0]),
-                        "two modules are compared on the same inputs: give them the same "
-                        "parameters");
+      return InTheFile(files_[1], fmt::format("{}, and {} in {}", in_b, in_a, files_[0]),
+                       "two modules are compared on the same inputs: give them the same "
+                       "parameters");
     };
     const auto &leaves_a = of_a.parameters(), &leaves_b = of_b.parameters();
     if (leaves_a.size() != leaves_b.size()) {

@@ -63,8 +63,10 @@ std::string TextOf(const std::string& path, const std::vector<MemoryReport>& rep
     }
     out += "\n";
     for (const analysis::MemoryHolder& holder : report.holders) {
-      out += FormatText("    {:>10}  {:<9}  {} {}{}\n", BytesText(holder.bytes), holder.kind,
-                        holder.instruction, holder.shape, Place(holder.source));
+      out += FormatText("    {:>10}  {:<9}  {}{} {}{}\n", BytesText(holder.bytes), holder.kind,
+                        holder.instruction,
+                        holder.shape_index.empty() ? "" : hlo::ShapeIndexText(holder.shape_index),
+                        holder.shape, Place(holder.source));
     }
     if (report.left_out > 0) out += FormatText("    {} more\n", report.left_out);
     for (const MemoryAdvice& advice : report.advice) {

@@ -150,7 +150,9 @@ std::string BundleCheckJson(const std::string& file, const debug::BundleCheck& c
 
 std::string BundleCheckText(const std::string& file, const debug::BundleCheck& check) {
   std::string out = FormatText("{}: {}\n", file, OwnLines(MessageLines(check.verdict)));
-  for (const std::string& missing : check.missing) out += FormatText("  missing: {}\n", missing);
+  for (const std::string& missing : check.missing) {
+    if (!check.verdict.contains(missing)) out += FormatText("  missing: {}\n", missing);
+  }
   if (check.status != debug::CheckStatus::kReproduced) return out;
   for (const std::string& note : check.notes) out += FormatText("  note: {}\n", note);
   return out;

@@ -15,6 +15,7 @@
 #include "core/dump/logged_errors.h"
 #include "core/dump/processes.h"
 #include "core/dump/tensorflow_borders.h"
+#include "core/hlo/index_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -91,7 +92,9 @@ std::string BuffersText(const dump::BufferTable& buffers) {
   constexpr size_t kHolders = 3;
   for (size_t k = 0; k < buffers.live_peak_values.size() && k < kHolders; ++k) {
     const auto& value = buffers.values[static_cast<size_t>(buffers.live_peak_values[k])];
-    out += FormatText("{} {} {}", k == 0 ? ":" : ",", value.instruction, BytesText(value.size));
+    out += FormatText("{} {}{} {}", k == 0 ? ":" : ",", value.instruction,
+                      value.shape_index.empty() ? "" : hlo::ShapeIndexText(value.shape_index),
+                      BytesText(value.size));
   }
   return out + "\n";
 }

@@ -22,20 +22,23 @@ using debug::RunReport;
 namespace {
 
 // "           relative errors: 5 below 1e-7, 3 below 1e-6 …", leaving out what does not occur.
-std::string HistogramText(const debug::ErrorHistogram& histogram) {
+// The last class holds those that are no number, too.
+std::string HistogramText(const debug::ErrorHistogram& histogram, int64_t not_finite) {
   std::string text;
   const auto& bounds = debug::ErrorHistogram::kBounds;
   for (const auto& [key, counts] :
        {std::pair("absolute", &histogram.absolute), std::pair("relative", &histogram.relative)}) {
     text += FormatText("{}           {} errors:", text.empty() ? "" : "\n", key);
     for (size_t k = 0; k < counts->size(); ++k) {
-      if ((*counts)[k] == 0) continue;
-      text += FormatText(" {} {}", (*counts)[k],
+      const int64_t count = (*counts)[k] - (k + 1 == counts->size() ? not_finite : 0);
+      if (count <= 0) continue;
+      text += FormatText(" {} {}", count,
                          k == 0 ? "zero,"
                          : k - 1 < bounds.size()
                              ? FormatText("below {},", ShortestText(bounds[k - 1]))
                              : FormatText("at least {},", ShortestText(bounds.back())));
     }
+    if (not_finite > 0) text += FormatText(" {} NaN or infinite", not_finite);
     if (text.ends_with(',')) text.pop_back();
   }
   return text;
@@ -121,7 +124,7 @@ std::string LeafText(const LeafComparison& leaf, bool compared, std::string_view
   if (leaf.worst_mismatch && leaf.worst_mismatch->index != leaf.first_mismatch->index) {
     text += FormatText("; worst at {}", MismatchText(*leaf.worst_mismatch));
   }
-  text += "\n" + HistogramText(leaf.histogram);
+  text += "\n" + HistogramText(leaf.histogram, leaf.nan_mismatched + leaf.inf_mismatched);
   if (!leaf.passing_bounds.empty()) {
     text += "\n           would pass with bounds";
     for (const debug::BoundPair& pair : leaf.passing_bounds) {

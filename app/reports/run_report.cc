@@ -224,10 +224,15 @@ void WritePrecise(JsonWriter& json, const std::vector<debug::PreciseSide>& sides
   json.EndObject();
 }
 
+// Whole from 100 on, as where ULPs are counted.
+std::string UlpText(double ulp) {
+  return ulp >= 100 && ulp < 1e15 ? FormatText("{:.0f}", ulp) : FormatText("{:.3g}", ulp);
+}
+
 std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
   std::string text = "           distance from the precise value:";
   for (const debug::PreciseSide& side : sides) {
-    text += FormatText(" {} {:.3g} ULP", side.side, side.distance.max_ulp);
+    text += FormatText(" {} {} ULP", side.side, UlpText(side.distance.max_ulp));
     if (!side.distance.index.empty()) text += " at " + hlo::ArrayIndexText(side.distance.index);
     if (side.distance.class_mismatched != 0) {
       text += FormatText(" and {} NaN or infinite on one side", side.distance.class_mismatched);

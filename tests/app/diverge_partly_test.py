@@ -73,6 +73,44 @@ class Partly(FolderTest):
         self.assertEqual((status, verdict['compared'], verdict['to_compare']), (0, 1, 1))
         self.assertNotIn('only', verdict['verdict'])
 
+    def test_a_result_without_a_value_is_no_agreement(self):
+        # One of two results needs a constant whose elements the text leaves out.
+        def two(op, table):
+            return (f'HloModule jit_f\n\nENTRY e {{\n  x = f32[12] parameter(0)\n  c = f32[12] constant({table})\n  r = f32[12] {op}(x, c)\n'
+                    '  n = f32[12] negate(x)\n  ROOT t = (f32[12], f32[12]) tuple(r, n)\n}\n')
+        known, elided = '{' + ', '.join(str(k + 2) for k in range(12)) + '}', '{...}'
+        a, b = self.path('a.hlo', two('add', known)), self.path('b.hlo', two('multiply', elided))
+        for files in ((a, b), (b, a), (b, b)):
+            status, verdict = diverge(*files)
+            self.assertEqual((status, verdict['status'], verdict['cause']), (2, 'error', 'elided_constants'), files)
+            self.assertIn(f'{b}: out0 has no value: c: the value of constant f32[12] is elided', verdict['error'])
+            self.assertNotIn('equal', verdict['verdict'])
+        # What differs in the others is said all the same.
+        status, verdict = diverge(a, self.path('c.hlo', two('multiply', elided).replace('negate', 'cosine')))
+        self.assertEqual((status, verdict['status']), (1, 'differs'))
+        self.assertIn('out0 has no value', ' '.join(verdict['warnings']))
+        # Of stages: the one that lacks a result is stepped over, and all of them are no agreement.
+        folder = self.dump(before_optimizations=two('add', known), cpu_after_optimizations=two('add', known))
+        self.path('module_0000.jit_f.0001.a.after_b.before_c.txt', two('multiply', elided))
+        status, verdict = diverge('--passes', folder)
+        self.assertEqual((status, verdict['compared'], verdict['to_compare']), (0, 1, 2))
+        self.assertIn('only 1 of 2 stages could be compared', verdict['verdict'])
+        self.assertIn('out0 has no value', verdict['stepped_over'][0])
+        folder = self.dump(before_optimizations=two('add', elided), cpu_after_optimizations=two('multiply', elided))
+        status, verdict = diverge('--passes', folder)
+        self.assertEqual((status, verdict['status']), (2, 'error'))
+        self.assertIn('out0 has no value', verdict['error'])
+
+    def test_constants_made_up_on_one_side_are_no_difference(self):
+        text = 'HloModule m\n\nENTRY e {{\n  x = f32[2] parameter(0)\n  c = f32[2] constant({})\n  ROOT r = f32[2] add(x, c)\n}}\n'
+        a, b = self.path('a.hlo', text.format('{1, 2}')), self.path('b.hlo', text.format('{...}'))
+        for files in ((a, b), (b, a)):
+            status, verdict = diverge(*files, '--fill-elided', '1')
+            self.assertEqual((status, verdict['status']), (2, 'error'))
+            self.assertIn(f'{b}: the values of 1 constant are elided, which --fill-elided generates, and {a} has its own', verdict['error'])
+        status, verdict = diverge(b, b, '--fill-elided', '1')
+        self.assertEqual((status, verdict['status']), (0, 'equal'))
+
     def test_partitioned_stages_are_put_together(self):
         for op, status in (('subtract', 0), ('add', 1)):
             folder = self.dump(before_optimizations=BEFORE.replace('OP', 'subtract'), cpu_after_optimizations=AFTER.replace('OP', op))

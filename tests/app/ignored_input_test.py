@@ -147,7 +147,7 @@ class IgnoredInput(FolderTest):
 
     def test_files_of_arrays_are_known_by_content(self):
         options = self.npy_inputs(('<f4', [2], [1, 2]), ('<f4', [3], [3, 4, 5]))
-        plain, packed, odd = self.path('plain'), self.path('packed'), self.path('zip.npy')
+        plain, packed, odd = self.path('plain'), self.path('packed'), self.path('zip')
         os.rename(options[1], plain)
         with open(options[3], 'rb') as file, gzip.open(packed, 'wb') as out:
             out.write(file.read())

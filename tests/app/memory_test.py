@@ -140,6 +140,17 @@ class Memory(FolderTest):
         whole = json.loads(run('info', '--json', os.path.join(SAMPLES, 'mlp_train_step'))[1])['modules'][0]
         self.assertEqual((module['peak_bytes'], module['live_peak_bytes']), (whole['peak_bytes'], whole['live_peak_bytes']))
 
+    def test_elements_of_a_tuple_are_named_by_their_place(self):
+        folder = self.dump()
+        for name in ('buffer-assignment', 'live-range'):
+            path = os.path.join(folder, f'module_0000.m.cpu_after_optimizations-{name}.txt')
+            with open(path) as file:
+                text = file.read()
+            with open(path, 'w') as file:
+                file.write(text.replace('y{}', 'y{1}').replace(' y @', ' y{1} @'))
+        self.assertIn('y{1} 2048 B', run('info', folder)[1])
+        self.assertIn('  y{1} f32[', run('info', '--memory', folder)[1])
+
     def test_a_module_alone_has_its_largest_values(self):
         path = self.path('m.hlo')
         with open(path, 'w') as file:

@@ -64,6 +64,31 @@ TEST(ReportWordsTest, InfinitiesOfOppositeSignsAreNotOnOneSide) {
             "expected 0), 1 infinite with opposite signs");
 }
 
+// A value that is no number is no large error.
+TEST(ReportWordsTest, WhatIsNoNumberHasNoSize) {
+  debug::LeafComparison leaf;
+  leaf.shape = hlo::Shape::Array(hlo::ElementType::kF32, {4});
+  leaf.elements = 4;
+  leaf.mismatched = 2;
+  leaf.nan_mismatched = 1;
+  leaf.nan = {.actual = 0, .expected = 1};
+  leaf.first_mismatch = debug::ElementMismatch{};
+  leaf.histogram.absolute[0] = 2;
+  leaf.histogram.absolute.back() = 2;
+  const std::string text = LeafText(leaf, true);
+  EXPECT_NE(text.find("absolute errors: 2 zero, 1 at least 10, 1 NaN or infinite\n"),
+            std::string::npos)
+      << text;
+}
+
+// The verdict names what is missing.
+TEST(ReportWordsTest, WhatABundleLacksIsSaidOnce) {
+  debug::BundleCheck check;
+  check.missing = {"the inputs"};
+  check.verdict = "cannot be replayed here, missing: the inputs";
+  EXPECT_EQ(BundleCheckText("a.hlob", check), "a.hlob: " + check.verdict + "\n");
+}
+
 // Texts of XLA have several lines, which are no escapes and no lines of ours.
 TEST(ReportWordsTest, ErrorsOfManyLinesAreLines) {
   constexpr std::string_view kError = "verifier: no\n\nFailed after dce";

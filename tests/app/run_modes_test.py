@@ -682,6 +682,13 @@ ENTRY e {
             text = subprocess.run([HLOSCOPE, 'run', *arguments, module], capture_output=True, text=True, check=False).stdout
             self.assertEqual(' ULP: expected is far\n' in re.sub(r' at \[[0-9,]*\]', '', text), is_far, text)
 
+    def test_large_distances_are_whole(self):
+        # The sine of what was rounded to f32 before is far from that of what was not.
+        module = self.path('far.hlo', 'HloModule m\nENTRY e {\n  a = f32[64] parameter(0)\n  k = f32[] constant(123456.7)\n'
+                           '  b = f32[64] broadcast(k), dimensions={}\n  c = f32[64] multiply(a, b)\n  ROOT r = f32[64] sine(c)\n}\n')
+        text = subprocess.run([HLOSCOPE, 'run', '--precise', '--platform', 'cpu', module], capture_output=True, text=True, check=False).stdout
+        self.assertRegex(text, r'cpu [0-9]{4,} ULP at \[')
+
     def test_precise_of_narrower_types_says_what_it_leaves_out(self):
         text = 'HloModule m\nENTRY e {{\n  a = f32[64] parameter(0)\n  b = {0}[64] convert(a)\n  ROOT r = f32[64] convert(b)\n}}\n'
         for middle, is_told in (('bf16', True), ('f32', False)):

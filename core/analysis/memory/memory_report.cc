@@ -63,6 +63,7 @@ class Reporter {
       MemoryHolder& holder = report_.holders.emplace_back(
           value.instruction, value.shape, "",
           std::string(ToString(KindOf(table_.allocations[At(value.allocation)]))), value.size);
+      holder.shape_index = value.shape_index;
       if (const auto at = by_name.find(value.instruction); at != by_name.end()) {
         Place(at->second, holder);
       }

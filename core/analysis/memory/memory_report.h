@@ -20,7 +20,8 @@ struct MemoryHolder {
   std::string instruction, shape, source;  // "fusion.3", "f32[8,8]{1,0}", "a.py:12"
   std::string kind;                        // "parameter", "result", "constant", "temporary"
   int64_t bytes = 0;
-  std::string opcode, op_name;  // empty: not known
+  std::string opcode, op_name;            // empty: not known
+  std::vector<int64_t> shape_index = {};  // which element of the instruction, a tuple, it is
 };
 
 /// An argument that is passed as another type, or transposed.

@@ -220,6 +220,10 @@ Result<TensorFiles> TensorFiles::Open(std::span<const std::string> paths, const 
       files.directories_.push_back(path);
       continue;
     }
+    if (path.ends_with(".npy")) {
+      files.files_.push_back(path);  // read once, when it is asked for
+      continue;
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path, limits));
     constexpr uint64_t kHeadBytes = 4096;
     const uint64_t head_bytes = std::min(file.size(), kHeadBytes);

@@ -40,8 +40,8 @@ NpyType NpyTypeOf(hlo::ElementType type);
 class TensorFiles {
  public:
   // `paths` as given on the command line: each an .npz, a directory, or an .npy; several .npy are
-  // numbered in the order given. Files are told apart by content. Input errors: of a file of
-  // anything else, and as FileView::Open.
+  // numbered in the order given. Files without the ending .npy are told apart by content.
+  // Input errors: of a file of anything else, and as FileView::Open.
   static Result<TensorFiles> Open(std::span<const std::string> paths, const Limits& limits = {});
 
   // The arrays of one archive that is open.

@@ -132,6 +132,10 @@ class Sweep {
       verdict_.stepped_over.push_back(stage.file + ": " + results.error().message);
       return;
     }
+    if (const auto missing = FirstMissing(*results, last_.results)) {
+      verdict_.stepped_over.push_back(stage.file + ": " + missing->message);
+      return;
+    }
     ++verdict_.evaluated;
     ++verdict_.compared;
     Judge(stage, *results);
@@ -317,7 +321,8 @@ int64_t DrawsOf(const Module& module) {
   return all;
 }
 
-DivergeVerdict RefusedStart(const Module& module, Error error) {
+DivergeVerdict RefusedStart(const Module& module, Error error, const std::string& file) {
+  error.place.file = file;
   DivergeVerdict verdict = RefusedVerdict(std::move(error));
   if (!hlo::ElidedConstants(module).empty()) verdict.cause = Cause::kElidedConstants;
   return verdict;
@@ -334,12 +339,12 @@ DivergeVerdict FindGuiltyPass(const StageValues& values, const Leaves& results,
 }
 
 DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const Module>& first,
-                              const std::shared_ptr<const Module>& second,
+                              const std::shared_ptr<const Module>& second, const ModuleFiles& files,
                               const std::stop_token& stop) {
   const Result<Leaves> results = values.Begin(first);
-  if (!results) return RefusedStart(*first, results.error());
+  if (!results) return RefusedStart(*first, results.error(), files.first);
   const Result<Leaves> meant = values.Plain(second);
-  if (!meant) return RefusedVerdict(meant.error());
+  if (!meant) return RefusedStart(*second, meant.error(), files.second);
   DivergeVerdict verdict;
   verdict.status = RunStatus::kEqual;
   verdict.bounds = BoundsPhrase(*results, values.request().compare.bounds);
@@ -349,6 +354,12 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
     verdict.status = RunStatus::kDiffers;
     verdict.worst = change->worst;
     verdict.cause = change->excuse;
+  }
+  const bool is_first = FirstMissing(*results).has_value();
+  if (const auto missing = is_first ? FirstMissing(*results) : FirstMissing(*meant)) {
+    const std::string& file = is_first ? files.first : files.second;
+    if (!change) return RefusedStart(is_first ? *first : *second, *missing, file);
+    verdict.warnings.push_back(fmt::format("{}: {}", file, missing->ToString()));
   }
   const auto align = [&] { return analysis::Align(*second, *first); };
   if (!change || change->excuse) {

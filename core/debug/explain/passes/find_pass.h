@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <stop_token>
+#include <string>
 
 #include "core/debug/explain/diverge/verdict.h"
 #include "core/debug/explain/passes/pipeline.h"
@@ -18,15 +19,21 @@ DivergeVerdict FindGuiltyPass(const StageValues& values, const Leaves& results,
                               const std::shared_ptr<const hlo::Module>& first,
                               const Pipeline& pipeline, const std::stop_token& stop);
 
+// What two modules were read from, for errors; may be empty.
+struct ModuleFiles {
+  std::string first, second;
+};
+
 // The same of two modules that should mean the same: the place is the first instruction of `first`
-// that differs, the edit what `second` made of it.
+// that differs, the edit what `second` made of it. Refused where the results that both have agree
+// and another has no value.
 DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const hlo::Module>& first,
                               const std::shared_ptr<const hlo::Module>& second,
-                              const std::stop_token& stop);
+                              const ModuleFiles& files, const std::stop_token& stop);
 
 // The verdict where the module that all others are held to cannot be evaluated; elided constants
-// are named as the cause where it has some.
-DivergeVerdict RefusedStart(const hlo::Module& module, Error error);
+// are named as the cause where it has some. `file`: what it was read from, where one of several.
+DivergeVerdict RefusedStart(const hlo::Module& module, Error error, const std::string& file = {});
 
 // Instructions that every platform draws numbers for in its own way.
 int64_t DrawsOf(const hlo::Module& module);

@@ -21,6 +21,16 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLongestTries(120);
 
+// Refused where it says that they are equal and a result has no value, which was compared with
+// nothing.
+DivergeVerdict OnlyJudged(DivergeVerdict verdict, const Module& module, const Leaves& results) {
+  auto missing = FirstMissing(results);
+  if (!missing) return verdict;
+  if (verdict.status == RunStatus::kEqual) return RefusedStart(module, *std::move(missing));
+  verdict.warnings.push_back(missing->ToString());
+  return verdict;
+}
+
 using ResultSets = std::span<const JudgedSet>;
 
 // The stages are evaluated once.
@@ -63,6 +73,7 @@ std::vector<DivergeVerdict> ExplainEach(const std::shared_ptr<const Module>& mod
                                 "dump with --xla_dump_hlo_pass_re=.*"});
       WriteSentence(verdict);
     }
+    verdict = OnlyJudged(std::move(verdict), *first, *meant);
   }
   return verdicts;
 }

@@ -1,6 +1,8 @@
 // Evaluating stages on shared inputs.
 #include "core/debug/explain/passes/stage_values.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -25,6 +27,11 @@ bool TakesTuples(const Module& module, std::span<const Literal> arguments) {
   });
 }
 
+Error NoValue(size_t number, Error error) {
+  error.message = fmt::format("out{} has no value: {}", number, error.message);
+  return error;
+}
+
 }  // namespace
 
 Leaves OnlyResults(Leaves results, std::span<const int64_t> numbers) {
@@ -33,6 +40,21 @@ Leaves OnlyResults(Leaves results, std::span<const int64_t> numbers) {
     results[i] = std::unexpected(Error{ErrorClass::kUnsupported, "not judged", {}, {}});
   }
   return results;
+}
+
+std::optional<Error> FirstMissing(const Leaves& results, const Leaves& known) {
+  for (size_t i = 0; i < results.size() && i < known.size(); ++i) {
+    if (results[i] || !known[i]) continue;
+    return NoValue(i, results[i].error());
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> FirstMissing(const Leaves& results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) return NoValue(i, results[i].error());
+  }
+  return std::nullopt;
 }
 
 Result<Leaves> LeavesOf(const RunReport& report) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -55,6 +56,12 @@ class StageValues {
 
 // The results of those numbers; others are not known. All of them where there are no numbers.
 Leaves OnlyResults(Leaves results, std::span<const int64_t> numbers);
+
+// The first result without a value that `known` has one of, as the error "out1 has no value: why";
+// nullopt: there is none.
+std::optional<Error> FirstMissing(const Leaves& results, const Leaves& known);
+// The same of any result.
+std::optional<Error> FirstMissing(const Leaves& results);
 
 // The leaves of a report's results; its error where it has none.
 Result<Leaves> LeavesOf(const RunReport& report);
