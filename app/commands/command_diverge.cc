@@ -175,7 +175,7 @@ class DivergeCommand : public Command {
         fmt::format("the values of {} are elided, which --fill-elided generates, and {} has its "
                     "own",
                     Counted(in_a + in_b, "constant"), files_[1 - is_b]),
-        "use the .hlo.pb of both, or a text of both without other files of the dump beside it");
+        "use the .hlo.pb of both, or the HLO text of both in a folder of their own");
   }
 
   static std::unexpected<Error> InTheFile(const std::string& file, std::string message,

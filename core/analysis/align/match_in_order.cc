@@ -134,8 +134,10 @@ std::vector<std::pair<InstructionId, InstructionId>> MatchInOrder(MatchSide a, M
     // to another, and all that reads it would have no operands in common any more.
     if (!found.valid() && !key.empty() && places_a.Only(places_a.Key(id)).valid()) {
       const InstructionId other = places_b.Only(places_a.Key(id, &partners));
-      if (other.valid() && !used.contains(other) && places_a.readers(id) == places_b.readers(other))
+      if (other.valid() && a.module[id].opcode != b.module[other].opcode && !used.contains(other) &&
+          places_a.readers(id) == places_b.readers(other)) {
         found = other;
+      }
     }
     if (!found.valid()) found = by_name.First(With(name, does), used);
     if (!found.valid()) return false;
