@@ -24,6 +24,9 @@ struct DotForm {
   int64_t products() const;  // how many turns all loops make
 };
 
+// Rows for which a kernel of a CPU brings the columns of the right side next to each other once.
+inline constexpr int64_t kDotUnitRows = 64;
+
 // Whether a product is worth the tiles of a GPU.
 bool FillsTiles(const DotForm& form);
 

@@ -262,9 +262,8 @@ Value* ComplexElementwise(Builder& b, Opcode opcode, std::span<Value* const> in,
   if (opcode == Opcode::kMinimum) {
     return b.CreateSelect(AtLeast(b, in[1], in[0], type), in[0], in[1]);
   }
-  const bool is_double = type == ElementType::kC128;
   if (opcode == Opcode::kMultiply) {
-    if (!is_double) return Product(b, in[0], in[1]);
+    if (type == ElementType::kC64) return Product(b, in[0], in[1]);
     if (const auto parts = ProductByReal(b, in[0], in[1], type)) {
       const InLanes product{FromParts(b, *parts, type), b.CreateNot(AreFinite(b, *parts))};
       return WithRuntimeFallback(b, opcode, in, product, type, nullptr);

@@ -206,9 +206,7 @@ class ConvolutionKernel {
       if (is_checked) {
         is_inside = IsBelow(place, extent);
         if (place.is_uniform()) {
-          place.base = b.CreateSelect(is_inside, place.base, Int(0));
-          place.multiple = 1;
-          place.rest = 0;
+          place = math_->FromScalar(b.CreateSelect(is_inside, place.base, Int(0)));
         }
         if (w.base_dilation > 1) {
           const auto [quotient, hole] = math_->Divide(place, w.base_dilation);

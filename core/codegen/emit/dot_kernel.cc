@@ -9,6 +9,7 @@
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/products.h"
 #include "core/codegen/math/functions.h"
+#include "core/compile/dot_form.h"
 #include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::codegen {
@@ -19,8 +20,7 @@ using llvm::Value;
 namespace {
 
 constexpr int64_t kDotRun = 256;  // products summed up before their sum joins others
-constexpr int64_t kUnitRows = 64;
-constexpr int64_t kFewRows = 3;  // for which the right side is read as it lies
+constexpr int64_t kFewRows = 3;   // for which the right side is read as it lies
 
 // The sums of a block stay in registers.
 struct BlockForm {
@@ -55,7 +55,7 @@ class DotKernel {
         left_(SideOf(0)),
         right_(SideOf(1)) {
     width_ = LanesAlong(kernel, std::min<int64_t>(products_.width(), right_.block_size));
-    rows_ = std::min(kUnitRows, left_.block_size);
+    rows_ = std::min(compile::kDotUnitRows, left_.block_size);
     block_ = BlockFormOf(module, products_, rows_);
     vectors_ = std::min(block_.vectors, (right_.block_size - 1) / width_ + 1);
     function_.AllowRegisters(2 * kMaxRegisters - 1);

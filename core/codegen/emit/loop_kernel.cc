@@ -16,14 +16,14 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kLoopGrainBytes = 1 << 15;  // read and written by a grain, about
-constexpr int64_t kLongRow = 1 << 13;         // elements; longer ones are cut
-constexpr int64_t kTiledRow = 1 << 8;         // the same where rows are gone through by tiles
-constexpr int64_t kLine = 64;                 // bytes that memory is read by
-constexpr size_t kFewInstructions = 8;        // that may stand in the code once for each lane
-constexpr int64_t kMaxTogether = 9;           // vectors that are written out one after the other
-constexpr int64_t kMaxWrittenTogether = 256;  // instructions of them
-constexpr int64_t kLongInstruction = 16;      // as many as an exponential is
+constexpr int64_t kLoopGrainBytes = 1 << 15;       // read and written by a grain, about
+constexpr int64_t kLongRow = 1 << 13;              // elements; longer ones are cut
+constexpr int64_t kTiledRow = 1 << 8;              // the same where rows are gone through by tiles
+constexpr int64_t kLine = 64;                      // bytes that memory is read by
+constexpr size_t kFewInstructions = 8;             // that may stand in the code once for each lane
+constexpr int64_t kMaxUnroll = 9;                  // vectors of a loop that is unrolled
+constexpr int64_t kMaxUnrolledInstructions = 256;  // of all of them
+constexpr int64_t kLongInstruction = 16;           // instructions that an exponential counts as
 
 // The loops around the vector loop are one loop over units: a row, or a piece of one.
 class LoopKernel {
@@ -37,12 +37,12 @@ class LoopKernel {
     FindTile();
     row_ = groups_.empty() ? 1 : groups_.back().size;
     width_ = LanesAlong(kernel, row_);
-    if (width_ < FullWidth(kernel)) together_ = 1;
+    if (width_ < FullWidth(kernel)) unroll_ = 1;
   }
 
   EmittedKernel Emit(const std::string& name) {
     const int64_t bytes = BytesPerElement(kernel_, total_);
-    const int64_t step = 64 * together_;
+    const int64_t step = 64 * unroll_;
     const int64_t grain = std::max<int64_t>(step, kLoopGrainBytes / bytes) / step * step;
     // Pieces of a row that do not end with it are whole vectors.
     const int64_t longest = tile_ > 1            ? kTiledRow
@@ -73,8 +73,8 @@ class LoopKernel {
 
  private:
   // Rows of less than half a vector are run through together, and those of less than one where
-  // nothing is read across them. As many vectors as end where a row does are written out: what lies
-  // where in the rows is known then.
+  // nothing is read across them. The loop is unrolled to as many vectors as end where a row does:
+  // what lies where in the rows is known then.
   void MergeShortRows() {
     const int64_t full = FullWidth(kernel_);
     const bool is_tiled = FindTransposition(kernel_, kernel_.roots, sizes_).dimension >= 0;
@@ -84,11 +84,11 @@ class LoopKernel {
       instructions += is_long ? kLongInstruction : 1;
     }
     while (groups_.size() > 1) {
-      const int64_t row = groups_.back().size, together = row / std::gcd(row, full);
-      const bool is_written =
-          together <= kMaxTogether && together * instructions <= kMaxWrittenTogether;
-      if (row >= full / 2 && (row >= full || is_tiled || !is_written)) break;
-      together_ = is_written ? together : 1;
+      const int64_t row = groups_.back().size, unroll = row / std::gcd(row, full);
+      const bool may_unroll =
+          unroll <= kMaxUnroll && unroll * instructions <= kMaxUnrolledInstructions;
+      if (row >= full / 2 && (row >= full || is_tiled || !may_unroll)) break;
+      unroll_ = may_unroll ? unroll : 1;
       groups_[groups_.size() - 2].count += groups_.back().count;
       groups_[groups_.size() - 2].size *= row;
       groups_.pop_back();
@@ -216,8 +216,8 @@ class LoopKernel {
   void Row(IndexMath& math, ElementEmitter& emitter, const std::vector<LaneNumber>& outer,
            Value* from, Value* to) {
     Builder& b = function_.builder();
-    if (together_ > 1) {
-      const int64_t step = together_ * width_;
+    if (unroll_ > 1) {
+      const int64_t step = unroll_ * width_;
       Value* whole = b.CreateSDiv(b.CreateSub(to, from), function_.Int(step));
       Value* end = b.CreateAdd(from, b.CreateMul(whole, function_.Int(step)));
       function_.Loop(from, end, step, [&](Value* i) {
@@ -255,9 +255,9 @@ class LoopKernel {
   std::span<const int64_t> sizes_;
   std::vector<LoopGroup> groups_;
   int64_t total_ = 1, row_ = 1, piece_ = 1, pieces_ = 1;
-  int64_t units_ = 1;     // in a grain
-  int64_t together_ = 1;  // vectors of a round
-  size_t tiled_ = 0;      // the group whose rows are gone through by tiles, where there are any
+  int64_t units_ = 1;   // in a grain
+  int64_t unroll_ = 1;  // vectors of an iteration
+  size_t tiled_ = 0;    // the group whose rows are gone through by tiles, where there are any
   int64_t tile_ = 1;
   bool in_registers_ = false;  // tiles are squares that are turned in registers
   int width_ = 1;

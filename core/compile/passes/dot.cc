@@ -26,8 +26,6 @@ using Dimensions = std::vector<int64_t>;
 constexpr int64_t kFewRows = 4, kFewColumns = 8;
 // Sums of so few products, along rows that are too short for vectors of their own, are written out.
 constexpr int64_t kFewSummed = 4;
-// For so many a kernel of a CPU brings its right operand side by side once (emit/dot_kernel.cc).
-constexpr int64_t kUnitRows = 64;
 
 class Dot {
  public:
@@ -347,7 +345,7 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
 }
 
 // Simplification has folded transposes into dots by then. A kernel of a CPU would gather its right
-// operand again for every kUnitRows rows.
+// operand again for every kDotUnitRows rows.
 Result<PassResult> TransposeDotOperands(const std::shared_ptr<const Module>& module,
                                         Compilation& out) {
   if (out.gpu_kernels) return PassResult{};
@@ -357,7 +355,7 @@ Result<PassResult> TransposeDotOperands(const std::shared_ptr<const Module>& mod
     if (operands.size() != 2 || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) return;
     if (out.library_calls && IsLibraryCall(*module, id)) return;
     Dot dot(edit, id);
-    if (!dot.sums() || dot.Rows() <= kUnitRows || dot.Columns() < kFewColumns) return;
+    if (!dot.sums() || dot.Rows() <= kDotUnitRows || dot.Columns() < kFewColumns) return;
     dot.OrderForKernel();
     dot.Rebuild();
   });

@@ -75,7 +75,7 @@ std::optional<std::vector<int64_t>> IntegersOf(Edit& edit, InstructionId id) {
   if (literal.elided() || literal.bytes().size() != count * sizeof(int32_t)) return std::nullopt;
   std::vector<int32_t> numbers(count);
   std::memcpy(numbers.data(), literal.bytes().data(), literal.bytes().size());
-  return Sizes(numbers.begin(), numbers.end());
+  return std::vector<int64_t>(numbers.begin(), numbers.end());
 }
 
 bool IsAll(Edit& edit, InstructionId id, double value) {
