@@ -114,5 +114,88 @@ TEST(PtxGemm, NarrowSumsOfHopper) {
                {32, 13, 13}});
 }
 
+// Products with scale factors as Triton writes them (kernels/scaled_dot.py.txt): where each element
+// and each factor has to lie is what Triton's compiler takes from the PTX ISA.
+struct ScaledKernel {
+  const char* file;
+  uint64_t shared_bytes;
+  Element a, b;
+  int block;
+  bool is_ue4m3;
+  int depth;  // of one instruction
+};
+
+void ExpectScaled(const ScaledKernel& kernel) {
+  constexpr int kRows = 128, kColumns = 32, kDepth = 256;
+  std::ifstream file(SourcePath("tests/ptx/kernels/") + kernel.file);
+  const auto module =
+      Module::Parse(std::string(std::istreambuf_iterator<char>(file), {}), kernel.file);
+  ASSERT_TRUE(module.has_value()) << module.error().ToString();
+  std::mt19937 random(7);
+  // Two elements of four bits a byte; a byte of eight bits is no NaN and no infinity.
+  const auto elements = [&](Element type, int rows, std::vector<std::byte>& bytes) {
+    Bits bits(static_cast<size_t>(rows * kDepth));
+    const bool pairs = type == Element::kE2m1;
+    bytes.resize(bits.size() / (pairs ? 2 : 1));
+    for (size_t i = 0; i < bits.size(); ++i) {
+      bits[i] = pairs ? random() % 16 : random() % 0x78 | (random() % 2) << 7;
+      bytes[pairs ? i / 2 : i] |= std::byte(bits[i] << (pairs ? i % 2 * 4 : 0));
+    }
+    return bits;
+  };
+  const auto factors = [&](int rows, std::vector<std::byte>& bytes) {
+    Bits bits(static_cast<size_t>(rows * kDepth / kernel.block));
+    for (uint64_t& scale : bits) {
+      scale = kernel.is_ue4m3 ? 0x20 + random() % 0x30 : 120 + random() % 14;
+      bytes.push_back(std::byte(scale));
+    }
+    return bits;
+  };
+  std::vector<std::byte> bytes[4], scratch[2];
+  const Bits a = elements(kernel.a, kRows, bytes[0]), a_scales = factors(kRows, bytes[1]);
+  const Bits b = elements(kernel.b, kColumns, bytes[2]), b_scales = factors(kColumns, bytes[3]);
+  std::vector<float> d(kRows * kColumns);
+  LaunchRequest request;
+  request.entry = "scaled_dot";
+  request.block = {128, 1, 1};
+  request.dynamic_shared_bytes = kernel.shared_bytes;
+  for (auto& argument : bytes) request.arguments.push_back({argument, {}});
+  request.arguments.push_back({std::as_writable_bytes(std::span(d)), {}});
+  for (auto& argument : scratch) {
+    argument.resize(128);
+    request.arguments.push_back({argument, {}});
+  }
+  const auto result = Launch(*module, request, {});
+  ASSERT_TRUE(result.has_value()) << result.error().ToString();
+  ASSERT_FALSE(result->fault.has_value()) << result->fault->ToString();
+  const auto part = [](const Bits& all, int row, int columns, int first, int count) {
+    const auto begin = all.begin() + row * columns + first;
+    return Bits(begin, begin + count);
+  };
+  const int step = kernel.depth, own = step / kernel.block, all = kDepth / kernel.block;
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kColumns; ++j) {
+      uint64_t sum = 0;
+      for (int k = 0; k < kDepth; k += step) {
+        const Bits x = part(a_scales, i, all, k / kernel.block, own),
+                   y = part(b_scales, j, all, k / kernel.block, own);
+        sum = ReferenceScaledSum(part(a, i, kDepth, k, step), part(b, j, kDepth, k, step), sum, 0,
+                                 0, 1, step, kernel.a, kernel.b, Element::kF32,
+                                 {kernel.block, kernel.is_ue4m3, x, y}, {step, 25, 23});
+      }
+      ASSERT_EQ(std::bit_cast<uint32_t>(d[static_cast<size_t>(i * kColumns + j)]), sum)
+          << kernel.file << " " << i << " " << j;
+    }
+  }
+}
+
+TEST(PtxGemm, ScaleFactorsOfTriton) {
+  ExpectScaled({"scaled_dot_mxf8_sm100.ptx", 42112, Element::kE4m3, Element::kE5m2, 32, false, 32});
+  ExpectScaled(
+      {"scaled_dot_mxf8_f4_sm100.ptx", 42112, Element::kE4m3, Element::kE2m1, 32, false, 32});
+  ExpectScaled({"scaled_dot_mxf4_sm100.ptx", 21632, Element::kE2m1, Element::kE2m1, 32, false, 64});
+  ExpectScaled({"scaled_dot_nvf4_sm100.ptx", 22784, Element::kE2m1, Element::kE2m1, 16, true, 64});
+}
+
 }  // namespace
 }  // namespace hloscope::ptx

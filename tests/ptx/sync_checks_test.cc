@@ -147,6 +147,26 @@ TEST(PtxSyncChecks, TensorMemoryThatNobodyWrote) {
             "uninitialised: stores a value computed from uninitialised memory\n");
 }
 
+// tcgen05.cp of what is written, or not, by chunks of 16 bytes.
+TEST(PtxSyncChecks, ACopyToTensorMemoryOfWhatNobodyWrote) {
+  const auto body = [](const std::string& store) {
+    return "mov.b32 %r90, dyn;\ntcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r90], "
+           "32;\nbar.sync 0;\nld.shared.b32 %r82, [%r90];\nadd.s32 %r97, %r90, 1024;\n"
+           "shl.b32 %r96, %r1, 4;\nadd.s32 %r96, %r96, %r97;\nsetp.ne.s32 %p1, %r1, 5;\n" +
+           store +
+           "\nbar.sync 0;\nshr.u32 %r97, %r97, 4;\ncvt.u64.u32 %rd11, %r97;\n"
+           "or.b64 %rd11, %rd11, 70403103916032;\nsetp.eq.s32 %p2, %r1, 0;\n"
+           "@%p2 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r82], %rd11;\nbar.sync 0;\n"
+           "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r4}, [%r82];\n"
+           "tcgen05.wait::ld.sync.aligned;\n"
+           "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r82, 32;\n";
+  };
+  const std::string store = "st.shared.v4.b32 [%r96], {%r1, %r1, %r1, %r1};";
+  EXPECT_EQ(Whats(Check(body(store) + kStore, 32, "sm_100a")), "");
+  EXPECT_EQ(Whats(Check(body("@%p1 " + store) + kStore, 32, "sm_100a")),
+            "uninitialised: stores a value computed from uninitialised memory\n");
+}
+
 TEST(PtxSyncChecks, OneMissingBarrierIsOneFinding) {
   // Four stores, four loads of the mirror image, no barrier between them.
   std::string body =

@@ -133,8 +133,7 @@ class Paths {
       default:
         return ClassOf(in.operation) != InstructionClass::kMemory &&
                ClassOf(in.operation) != InstructionClass::kControl && !in.group_wide &&
-               in.operation != Operation::kTensorMultiply &&
-               in.operation != Operation::kTensorMultiplyFromMemory;
+               !IsTensorMultiply(in);
     }
   }
 

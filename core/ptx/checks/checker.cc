@@ -196,8 +196,7 @@ void Checker::Before(Warp& warp, const Instruction& in, const Slot* slots, uint3
   known_ = false;
   is_async_ = CopiesBeside(in.operation);
   if (launch_.race && facts_.has_barriers) Synchronise(warp, in, slots, mask);
-  if (in.group_wide || in.operation == Operation::kTensorMultiply ||
-      in.operation == Operation::kTensorMultiplyFromMemory)
+  if (in.group_wide || IsTensorMultiply(in) || in.operation == Operation::kTensorCopy)
     StartProduct();
   if (in.operation == Operation::kTensorLoad || in.operation == Operation::kTensorStore)
     StartTensorAccess(in, slots);

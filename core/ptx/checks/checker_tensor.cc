@@ -18,9 +18,15 @@ void Checker::NoteTileRead(const Spot& spot, uint32_t bytes) {
   if (poison == 0) return;
   std::vector<bool>& spoiled = chunk.of_b ? tile_columns_ : tile_rows_;
   for (uint32_t i = 0; i < chunk.count; ++i) {
-    const uint64_t element = chunk.count == 1 ? poison : poison >> (i * chunk.element_bytes);
-    const uint64_t mask = chunk.count == 1 ? ~uint64_t{0} : (1u << chunk.element_bytes) - 1;
-    if ((element & mask) != 0 && chunk.first + i < spoiled.size()) spoiled[chunk.first + i] = true;
+    uint64_t mask = ~uint64_t{0};
+    if (chunk.count > 1) {
+      const uint32_t end = (i + 1) * chunk.element_bits;  // of its bits in the chunk
+      if (end <= chunk.first_bit) continue;
+      const uint32_t begin = std::max(i * chunk.element_bits, chunk.first_bit) - chunk.first_bit;
+      const uint32_t first = begin / 8, last = (end - 1 - chunk.first_bit) / 8;
+      mask = ((uint64_t{2} << (last - first)) - 1) << first;
+    }
+    if ((poison & mask) != 0 && chunk.first + i < spoiled.size()) spoiled[chunk.first + i] = true;
   }
   tile_spoiled_ = true;
 }
@@ -84,6 +90,15 @@ void Checker::TensorCells(Warp& warp, const TensorCellsUse& of_block) {
     case TensorUse::kFactor:
       if (!tensor_unwritten_.AnyIn(use.first, use.first + use.count)) return;
       tile_rows_[use.row] = true;
+      return;
+    case TensorUse::kFactorOfB:
+      if (!tensor_unwritten_.AnyIn(use.first, use.first + use.count)) return;
+      tile_columns_[use.row] = true;
+      return;
+    case TensorUse::kCopy:
+      each([&](uint32_t, uint64_t cell) {
+        tensor_unwritten_.Put(cell, 1, tile_columns_[use.row] ? 1 : 0);
+      });
       return;
     case TensorUse::kSums:
     case TensorUse::kSumsAdded:

@@ -39,6 +39,8 @@ bool IsWarpWide(Operation operation) {
       return true;
     case Operation::kTensorMultiply:  // one lane issues it
     case Operation::kTensorMultiplyFromMemory:
+    case Operation::kTensorMultiplyScaled:
+    case Operation::kTensorMultiplyScaledFromMemory:
       return false;
     default:
       return ClassOf(operation) == InstructionClass::kTensor;
@@ -315,7 +317,8 @@ class Decoder {
   }
 
   bool MatchAddress(const Operand& operand, Instruction& instruction) {
-    if (operand.kind != OperandKind::kAddress || operand.parts.size() != 1 || addresses_ >= 3) {
+    if (operand.kind != OperandKind::kAddress || operand.parts.size() != 1 ||
+        addresses_ >= std::size(instruction.offsets)) {
       return Refuse("it needs an [address]");
     }
     instruction.offsets[addresses_++] = operand.offset;

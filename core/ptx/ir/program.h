@@ -100,8 +100,8 @@ struct Instruction {
   uint32_t guard = Slot::kAbsent;  // offset of the predicate it is executed under
   uint32_t first_slot = 0;         // into Kernel::slots
   uint32_t slot_count = 0;
-  uint32_t target = 0;             // of a branch: an index of an instruction
-  int64_t offsets[3] = {0, 0, 0};  // added to its addresses
+  uint32_t target = 0;                // of a branch: an index of an instruction
+  int64_t offsets[4] = {0, 0, 0, 0};  // added to its addresses
   uint32_t value = 0;  // its integer that is known now: the size of cp.async, the # of its form
   // From 1 on: its addresses stay the same in a block, and are kept there (Warp::kept). 0: not so.
   uint32_t kept = 0;
@@ -124,6 +124,14 @@ struct Instruction {
 #undef GROUP
 #undef VALUE
 #undef END
+
+// Whether it is a tcgen05.mma.
+inline bool IsTensorMultiply(const Instruction& i) {
+  return i.operation == Operation::kTensorMultiply ||
+         i.operation == Operation::kTensorMultiplyFromMemory ||
+         i.operation == Operation::kTensorMultiplyScaled ||
+         i.operation == Operation::kTensorMultiplyScaledFromMemory;
+}
 
 // How many coordinates a copy by a tensor map has: one for each dimension, or a column and four
 // rows.

@@ -174,9 +174,15 @@ void ChangeBytes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 }
 
 // What tcgen05.mma was issued before has been done: it arrives at once.
+// Triton 3.5 names no state space and gives an offset in shared memory, which is no generic
+// address; devices run that.
 void Commit(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  ForLanes(w, m,
-           [&](uint32_t l) { Arrive(w, ModifierStateSpace(in), AddressOf(w, in, s[0], l), l); });
+  const StateSpace named = ModifierStateSpace(in);
+  ForLanes(w, m, [&](uint32_t l) {
+    const uint64_t address = AddressOf(w, in, s[0], l);
+    const bool is_offset = named == StateSpace::kNone && address >> kWindowShift == 0;
+    Arrive(w, is_offset ? StateSpace::kShared : named, address, l);
+  });
 }
 
 }  // namespace

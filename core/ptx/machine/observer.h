@@ -19,16 +19,18 @@ struct MemoryAccess {
 // What PhaseEnds calls the barrier of a cluster: no address of shared memory is as high.
 inline constexpr uint64_t kClusterBarrier = uint64_t{1} << (kWindowShift + 1);
 
-// The rows of A, or columns of B, that the next read of a chunk of a matrix in shared memory is of.
+// The rows of A, or columns of B, that the next read of a chunk of a matrix in shared memory is of,
+// and from which bit of the chunk on it is read.
 struct TileChunkPlace {
   bool of_b = false;
   uint32_t first = 0, count = 0;
-  uint32_t element_bytes = 0;
+  uint32_t element_bits = 0, first_bit = 0;
 };
 
 // Cells of tensor memory side by side: lane · 512 + column. Of loads and stores `row` is the lane
-// of the warp and `slot` the register among the operands, of products `row` is that of A and D.
-enum class TensorUse : uint8_t { kLoad, kStore, kFactor, kSums, kSumsAdded };
+// of the warp and `slot` the register among the operands, of products `row` is that of A and D, or
+// the column of B, of copies that of the chunk that was told last.
+enum class TensorUse : uint8_t { kLoad, kStore, kCopy, kFactor, kFactorOfB, kSums, kSumsAdded };
 struct TensorCellsUse {
   TensorUse kind = TensorUse::kLoad;
   uint32_t row = 0, slot = 0;

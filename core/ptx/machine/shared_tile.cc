@@ -14,7 +14,11 @@ constexpr uint32_t kChunk = 16, kDepthBytes = 32;
 
 SharedTile Common(uint64_t descriptor) {
   const auto field = [&](int at) { return static_cast<uint32_t>(descriptor >> at & 0x3fff) << 4; };
-  return {field(0), field(16), field(32), Swizzle::kNone};
+  SharedTile tile;
+  tile.start = field(0);
+  tile.leading = field(16);
+  tile.stride = field(32);
+  return tile;
 }
 
 // Where the chunk lies that starts at (row, k), counted in elements of which a chunk has `per`.
@@ -44,9 +48,12 @@ bool ReadElements(Warp& w, uint32_t lane, const SharedTile& t, bool transposed, 
       T chunk[kPer];
       const uint64_t address = AddressOfChunk(t, transposed, row, k, kPer);
       const uint32_t count = transposed ? std::min(kPer, rows - row) : kPer;
-      if (Observer* const observer = w.block->observer)
-        observer->TileChunk(w, {by_k, row, transposed ? count : 1, sizeof(T)});
-      if (!Load(w, StateSpace::kSharedCta, address, lane, chunk, kChunk)) return false;
+      const uint32_t bits = t.packed_bits < 8 ? t.packed_bits : 8 * sizeof(T);
+      if (!LoadChunk(w, lane, address, t.packed_bits, {by_k, row, transposed ? count : 1, bits},
+                     chunk)) {
+        return false;
+      }
+      if (t.packed_bits < 8) UnpackElements(t.packed_bits, reinterpret_cast<std::byte*>(chunk));
       const uint32_t first = by_k ? k * rows + row : row * kDepth + k;
       const uint32_t step = transposed == by_k ? 1 : by_k ? rows : kDepth;
       for (uint32_t i = 0; i < count; ++i)
@@ -57,6 +64,37 @@ bool ReadElements(Warp& w, uint32_t lane, const SharedTile& t, bool transposed, 
 }
 
 }  // namespace
+
+uint64_t AddressOfRow(const SharedTile& tile, uint32_t row, uint32_t chunk) {
+  return AddressOfChunk(tile, false, row, chunk, 1);
+}
+
+void UnpackElements(uint32_t bits, std::byte* chunk) {
+  uint64_t words[2];
+  std::memcpy(words, chunk, sizeof words);
+  for (uint32_t i = 0; i < 16; ++i) {
+    const uint32_t at = i * bits, shift = at % 64;
+    uint64_t element = words[at / 64] >> shift;
+    if (shift + bits > 64) element |= words[1] << (64 - shift);
+    chunk[i] = static_cast<std::byte>(element & ((1u << bits) - 1));
+  }
+}
+
+bool LoadChunk(Warp& warp, uint32_t lane, uint64_t address, uint32_t bits,
+               const TileChunkPlace& place, void* into) {
+  Observer* const observer = warp.block->observer;
+  const auto load = [&](uint32_t from, uint32_t bytes) {
+    if (observer != nullptr) {
+      TileChunkPlace part = place;
+      part.first_bit = 8 * from;
+      observer->TileChunk(warp, part);
+    }
+    return Load(warp, StateSpace::kSharedCta, address + from, lane,
+                static_cast<std::byte*>(into) + from, bytes);
+  };
+  if (bits >= 8) return load(0, kChunk);
+  return load(0, 8) && (bits == 4 || load(8, 4));
+}
 
 std::optional<SharedTile> WgmmaTile(uint64_t descriptor, const char*& refused) {
   SharedTile tile = Common(descriptor);
@@ -71,7 +109,8 @@ std::optional<SharedTile> WgmmaTile(uint64_t descriptor, const char*& refused) {
 
 std::optional<SharedTile> Tcgen05Tile(uint64_t descriptor, const char*& refused) {
   SharedTile tile = Common(descriptor);
-  if ((descriptor >> 46 & 7) != 1) {
+  // The PTX ISA wants 001; Triton 3.5 leaves them 0, and devices run what it writes.
+  if ((descriptor >> 46 & 7) > 1) {
     refused = "bits 46 to 48 of a matrix descriptor of tcgen05 have to be 001";
     return std::nullopt;
   }
@@ -99,7 +138,8 @@ std::optional<SharedTile> Tcgen05Tile(uint64_t descriptor, const char*& refused)
 
 bool ReadTile(Warp& warp, uint32_t lane, const SharedTile& tile, bool transposed, uint32_t rows,
               uint32_t element_bytes, bool by_k, std::byte* into) {
-  CountAccess(warp, AccessMode::kRead, StateSpace::kSharedCta, tile.start, rows * kDepthBytes);
+  CountAccess(warp, AccessMode::kRead, StateSpace::kSharedCta, tile.start,
+              rows * kDepthBytes / 8 * tile.packed_bits);
   switch (element_bytes) {
     case 1:
       return ReadElements<uint8_t>(warp, lane, tile, transposed, rows, by_k, into);

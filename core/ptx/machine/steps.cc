@@ -48,7 +48,7 @@ std::span<const VectorUnit> VectorUnits() {
 Step StepOf(const Instruction& instruction) {
   for (const auto of : {WideStep, VectorUnits().back().step_of, RareStep, NarrowStep,
                         ByteMatrixStep, WmmaStep, BarrierStep, BulkStep, TensorMapStep,
-                        WarpGroupStep, TensorMemoryStep, TensorMultiplyStep}) {
+                        WarpGroupStep, TensorMemoryStep, TensorCopyStep, TensorMultiplyStep}) {
     if (const Step step = of(instruction); step != nullptr) return step;
   }
   return nullptr;

@@ -40,6 +40,7 @@ Step BulkStep(const Instruction& instruction);          // bulk copies without t
 Step TensorMapStep(const Instruction& instruction);     // those with them, and what changes maps
 Step WarpGroupStep(const Instruction& instruction);     // wgmma, given the first warp of the group
 Step TensorMemoryStep(const Instruction& instruction);  // tcgen05 but its products
+Step TensorCopyStep(const Instruction& instruction);    // tcgen05.cp
 Step TensorMultiplyStep(const Instruction& instruction);
 
 struct VectorUnit {

@@ -17,6 +17,5 @@ void MultiplyWarpGroup(Warp& first, const Instruction& instruction, const Slot* 
 // One tcgen05.mma of each lane of `mask`.
 void MultiplyTensorMemory(Warp& warp, const Instruction& instruction, const Slot* slots,
                           uint32_t mask, TileProduct product);
-bool IsTensorMultiply(const Instruction& instruction);
 
 }  // namespace hloscope::ptx

@@ -43,6 +43,12 @@ Number NumberOf(uint64_t bits, Element type) {
     }
     case Element::kE5m2:
       return NumberOf(bits << 8, Element::kF16);
+    case Element::kE2m3:
+      return Split(bits, 6, 3, 1);
+    case Element::kE3m2:
+      return Split(bits, 6, 2, 3);
+    case Element::kE2m1:
+      return Split(bits, 4, 1, 1);
     case Element::kF16: {
       Number number = Split(bits, 16, 10, 15);
       if ((bits & 0x7c00) == 0x7c00)
@@ -186,6 +192,34 @@ uint64_t ReferenceSum(const Bits& a, const Bits& b, uint64_t c, int i, int j, in
     sum = FloatStep(factors, NumberOf(sum, d_type), d_type, rule);
   }
   return sum;
+}
+
+uint64_t ReferenceScaledSum(const Bits& a, const Bits& b, uint64_t c, int i, int j, int n, int k,
+                            Element a_type, Element b_type, Element d_type,
+                            const ReferenceScales& scales, ReferenceRule rule) {
+  const auto scale = [&](const Bits& of, int row, int l) -> Number {
+    const uint64_t bits = of[static_cast<size_t>(row * (k / scales.block) + l / scales.block)];
+    if (scales.is_ue4m3) return NumberOf(bits & 0x7f, Element::kE4m3);
+    return {bits == 255 ? Number::kNan : Number::kFinite, false, 1, static_cast<int>(bits) - 127,
+            0};
+  };
+  const auto times = [](const Number& x, const Number& y) -> Number {
+    Number product = x;
+    if (y.kind == Number::kNan) product.kind = Number::kNan;
+    // Infinity by a zero.
+    if (x.kind == Number::kInfinite && y.significand == 0) product.kind = Number::kNan;
+    product.significand *= y.significand;
+    product.exponent += y.exponent;
+    product.fraction += y.fraction;
+    return product;
+  };
+  std::vector<std::pair<Number, Number>> factors;
+  for (int l = 0; l < k; ++l) {
+    factors.emplace_back(
+        times(NumberOf(a[static_cast<size_t>(i * k + l)], a_type), scale(scales.a, i, l)),
+        times(NumberOf(b[static_cast<size_t>(l * n + j)], b_type), scale(scales.b, j, l)));
+  }
+  return FloatStep(factors, NumberOf(c, d_type), d_type, rule);
 }
 
 uint64_t ReferenceWidened(const Bits& a, const Bits& b, uint64_t c, int i, int j, int n, int k,

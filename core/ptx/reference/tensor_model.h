@@ -23,6 +23,17 @@ uint64_t ReferenceSum(const Bits& a, const Bits& b, uint64_t c, int i, int j, in
                       Element a_type, Element b_type, Element d_type, bool saturate,
                       ReferenceRule rule);
 
+// The factors of block-scaled products: one for `block` elements along k, of A by [m][k / block],
+// of B by [n][k / block]; ue4m3, else ue8m0.
+struct ReferenceScales {
+  int block;
+  bool is_ue4m3;
+  const Bits &a, &b;
+};
+uint64_t ReferenceScaledSum(const Bits& a, const Bits& b, uint64_t c, int i, int j, int n, int k,
+                            Element a_type, Element b_type, Element d_type,
+                            const ReferenceScales& scales, ReferenceRule rule);
+
 // The same of f8 on sm_90 to sm_119, whose cores have no such products: ptxas widens them to f16,
 // multiplies the first two of each four along k, adds the product of the others to that, and the
 // sum to C.

@@ -9,6 +9,7 @@
 #include "core/ptx/machine/matrix_form.h"
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/machine/tile_products.h"
+#include "core/ptx/tensor/narrow.h"
 
 namespace hloscope::ptx {
 namespace {
@@ -123,6 +124,7 @@ uint32_t BitsAt(const std::byte* from, size_t index, size_t bytes) {
 template <bool kKeepTf32>
 void MultiplyWide(const TileForm& form, const std::byte* a, const std::byte* b, const std::byte* c,
                   std::byte* d) {
+  if (IsNarrow(form)) return MultiplyNarrowTileExactly(form, a, b, c, d);
   const auto m = static_cast<size_t>(form.m), n = static_cast<size_t>(form.n),
              k = static_cast<size_t>(form.k);
   const size_t bytes = 32 / k, sum_bytes = form.d == Element::kF16 ? 2 : 4;

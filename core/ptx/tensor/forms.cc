@@ -17,7 +17,8 @@ constexpr ElementRow kElements[] = {
 #undef ELEMENT
 };
 
-bool IsF8(Element element) { return element == Element::kE4m3 || element == Element::kE5m2; }
+// Floats of eight bits and fewer.
+bool IsF8(Element element) { return RowOf(element).bits <= 8 && !IsInteger(element); }
 
 struct RuleRow {
   TensorUnit unit;
@@ -52,6 +53,7 @@ constexpr Family kFamilies[] = {
     {"tf32", "f32", "m16n8k4 m16n8k8"},
     {"f64", "f64", "m8n8k4 m16n8k4 m16n8k8 m16n8k16"},
     {"e4m3 e5m2", "f16 f32", "m16n8k16 m16n8k32"},
+    {"e4m3 e5m2 e2m3 e3m2 e2m1", "f16 f32", ""},  // of tcgen05 alone
     {"s8 u8", "s32", "m8n8k16 m16n8k16 m16n8k32"},
     {"s4 u4", "s32", "m8n8k32 m16n8k32 m16n8k64"},
 };
@@ -137,15 +139,18 @@ Status CheckMma(const MmaForm& form) {
 }
 
 Status CheckTile(const TileForm& form) {
-  if (form.unit == TensorUnit::kMma || form.a == Element::kF64 || RowOf(form.a).bits < 8) {
-    return UnsupportedError("tiles are products of wgmma and tcgen05 of 8 to 32 bits");
+  const bool is_wgmma = form.unit == TensorUnit::kWgmma;
+  if (form.unit == TensorUnit::kMma || form.a == Element::kF64 ||
+      (RowOf(form.a).bits < 8 && (is_wgmma || IsInteger(form.a)))) {
+    return UnsupportedError(
+        "tiles are products of wgmma of 8 to 32 bits, and of tcgen05 of 4 to 32 bits");
   }
   HLOSCOPE_TRY(CheckTypes(form.unit, form.sm, form.a, form.b, form.d, form.saturate));
-  const bool is_wgmma = form.unit == TensorUnit::kWgmma;
   if (is_wgmma ? form.sm != 90 : form.sm < 100 || form.sm > 119) {
     return UnsupportedError(fmt::format("{} on sm_{}", is_wgmma ? "wgmma" : "tcgen05", form.sm));
   }
-  const int depth = 32 / BytesOf(form.a);
+  const bool is_packed = form.a == Element::kE2m1 && form.b == Element::kE2m1 && form.k == 64;
+  const int depth = is_packed ? 64 : 32 / BytesOf(form.a);
   if (form.k != depth || form.m < 1 || form.n < 8 || form.n % 8 != 0) {
     return UnsupportedError(
         fmt::format("a tile m{}n{}k{} of {}, expected k{} and columns by eights", form.m, form.n,

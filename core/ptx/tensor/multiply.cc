@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/ptx/tensor/fragments.h"
+#include "core/ptx/tensor/narrow.h"
 #include "core/ptx/tensor/steps.h"
 #include "core/ptx/tensor/tensor.h"
 
@@ -44,16 +45,6 @@ void TakeApart(Element element, const std::byte* bits, int count, Plane<kElement
     const auto byte = static_cast<uint8_t>(bits[i]);
     plane.integers[i] = element == Element::kS8 ? static_cast<int8_t>(byte) : byte;
   }
-}
-
-// The bits of a rounded sum.
-uint16_t F16Bits(float sum) {
-  const auto bits = std::bit_cast<uint32_t>(sum);
-  const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000) return 0x7fff;
-  if (magnitude == 0x7f800000) return static_cast<uint16_t>(sign | 0x7c00);
-  const float scaled = std::bit_cast<float>(magnitude) * 0x1p-112f;  // exact: it has ten bits
-  return static_cast<uint16_t>(sign | std::bit_cast<uint32_t>(scaled) >> 13);
 }
 
 void LoadSums(const DenseProduct& p, int row, int column, int rows, float* sums) {
@@ -133,7 +124,7 @@ void MultiplyDense(const DenseProduct& p) {
 
 // Elements of four bits as bytes.
 Element Widen(Element element, int count, std::byte* bits) {
-  if (RowOf(element).bits != 4) return element;
+  if (RowOf(element).bits != 4 || !IsInteger(element)) return element;
   const bool is_signed = element == Element::kS4;
   for (int i = count - 1; i >= 0; --i) {
     const auto nibble = static_cast<uint8_t>(static_cast<uint8_t>(bits[i / 2]) >> i % 2 * 4 & 15);
@@ -311,6 +302,7 @@ void Mma(const MmaForm& form, const uint32_t (*a)[32], const uint32_t (*b)[32],
 
 void MultiplyTile(const TileForm& form, const std::byte* a, const std::byte* b, const std::byte* c,
                   std::byte* d) {
+  if (IsNarrow(form)) return MultiplyNarrowTile(form, a, b, c, d);
   DenseProduct product = {form.m,        form.n, form.k, form.a, form.b, form.d,
                           form.saturate, {},     a,      b,      c,      d};
   if (!IsInteger(form.a)) product.rule = *RuleOf(form.unit, form.sm, form.a);

@@ -39,17 +39,15 @@ constexpr VectorSteps kAllSteps = {Decode, AddFloats, AddIntegers, MultiplyFragm
 }  // namespace avx512_unit
 #endif
 
-// A term of zero counts with this exponent.
-constexpr int kExponentOfZeroTerm = -126;
+}  // namespace
 
 int ExponentOfSum(float sum, bool is_f16) {
   return sum == 0 ? kExponentOfZeroTerm : std::max(std::ilogb(sum), is_f16 ? -14 : -126);
 }
 
-float RoundSum(const FloatProduct& product, double exact) {
+float RoundSum(const StepRule& rule, bool is_f16, double exact) {
   if (exact == 0) return 0;
-  const bool is_f16 = product.has_f16_sums;
-  const int bits = is_f16 ? 10 : product.rule.mantissa_bits;
+  const int bits = is_f16 ? 10 : rule.mantissa_bits;
   const int unit = std::max(std::ilogb(exact), is_f16 ? -14 : -126) - bits;
   const double units = std::ldexp(exact, -unit);
   const double rounded = std::ldexp(is_f16 ? std::nearbyint(units) : std::trunc(units), unit) + 0.0;
@@ -59,8 +57,6 @@ float RoundSum(const FloatProduct& product, double exact) {
   }
   return static_cast<float>(rounded);
 }
-
-}  // namespace
 
 const VectorSteps& StepsOfProcessor() {
 #ifdef HLOSCOPE_HAS_UNITS
@@ -98,7 +94,7 @@ float AddOneSum(const FloatProduct& product, int row, int column, int first, flo
     const double term = static_cast<double>(a[k]) * product.b.values[at(k)];
     units += std::trunc(std::ldexp(term, power));
   }
-  return RoundSum(product, std::ldexp(units, -power));
+  return RoundSum(product.rule, product.has_f16_sums, std::ldexp(units, -power));
 }
 
 }  // namespace hloscope::ptx

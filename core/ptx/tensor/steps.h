@@ -2,6 +2,7 @@
 // them up.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -92,6 +93,22 @@ struct VectorSteps {
 
 // Those of this processor.
 const VectorSteps& StepsOfProcessor();
+
+// The exponent with which a sum takes part in a step, and that of a term of zero.
+inline constexpr int kExponentOfZeroTerm = -126;
+int ExponentOfSum(float sum, bool is_f16);
+// The exact sum of a step as its unit rounds it.
+float RoundSum(const StepRule& rule, bool is_f16, double exact);
+
+// The bits of a sum that was rounded to f16.
+inline uint16_t F16Bits(float sum) {
+  const auto bits = std::bit_cast<uint32_t>(sum);
+  const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return 0x7fff;
+  if (magnitude == 0x7f800000) return static_cast<uint16_t>(sign | 0x7c00);
+  const float scaled = std::bit_cast<float>(magnitude) * 0x1p-112f;  // exact: it has ten bits
+  return static_cast<uint16_t>(sign | std::bit_cast<uint32_t>(scaled) >> 13);
+}
 
 // One step for one sum, without bounds on the exponents: columns of b are eight apart.
 float AddOneSum(const FloatProduct& product, int row, int column, int first, float sum);

@@ -52,6 +52,14 @@ bool MmaInPlace(const MmaForm& form, const uint32_t* const* a, const uint32_t* c
 
 enum class TensorUnit : uint8_t { kMma, kWgmma, kTcgen05 };
 
+// Factors of a block-scaled product: each of `block` elements along k is multiplied by one.
+struct BlockScales {
+  int block = 0;
+  bool is_ue4m3 = false;       // else ue8m0: a power of two, 255 being NaN
+  const uint8_t* a = nullptr;  // [m][k / block]
+  const uint8_t* b = nullptr;  // [n][k / block]
+};
+
 // One product of wgmma or tcgen05: k is that of the instruction, 32 bytes of a and b.
 struct TileForm {
   TensorUnit unit;
@@ -59,13 +67,15 @@ struct TileForm {
   Element a, b, d;  // C has the type of D
   bool saturate = false;
   int sm = 0;
+  const BlockScales* scales = nullptr;  // null: none
 };
 
 // An error of class kUnsupported names what of the form MultiplyTile cannot do.
 Status CheckTile(const TileForm& form);
 
 // D = A·B + C over dense row-major A[m][k], B[k][n], C[m][n], D[m][n] of the elements' bits; a tf32
-// is 4 bytes. d may be c; a null c is zeros. For a form that CheckTile lets through.
+// is 4 bytes, an element of four or six bits the low ones of a byte. d may be c; a null c is zeros.
+// For a form that CheckTile lets through.
 void MultiplyTile(const TileForm& form, const std::byte* a, const std::byte* b, const std::byte* c,
                   std::byte* d);
 
