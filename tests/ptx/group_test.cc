@@ -57,7 +57,7 @@ uint64_t WgmmaMode(uint32_t swizzle_bytes) {
                         : swizzle_bytes == 64 ? 2
                         : swizzle_bytes == 32 ? 3
                                               : 0;
-  return mode << 62;
+  return mode << 62 | (mode == 0 ? uint64_t{4} << 49 : 0);
 }
 
 uint64_t Tcgen05Mode(uint32_t swizzle_bytes) {
@@ -65,7 +65,8 @@ uint64_t Tcgen05Mode(uint32_t swizzle_bytes) {
                         : swizzle_bytes == 64 ? 4
                         : swizzle_bytes == 32 ? 6
                                               : 0;
-  return mode << 61 | uint64_t{1} << 46;
+  // Without a swizzle it does not count where a pattern begins.
+  return mode << 61 | uint64_t{1} << 46 | (mode == 0 ? uint64_t{4} << 49 : 0);
 }
 
 std::vector<std::byte> Images(const Placed& a, const Placed& b) {

@@ -98,7 +98,7 @@ bool LoadChunk(Warp& warp, uint32_t lane, uint64_t address, uint32_t bits,
 
 std::optional<SharedTile> WgmmaTile(uint64_t descriptor, const char*& refused) {
   SharedTile tile = Common(descriptor);
-  if ((descriptor >> 49 & 7) != 0) {
+  if ((descriptor >> 49 & 7) != 0 && descriptor >> 62 != 0) {
     refused = "a matrix descriptor with a base offset is not executed";
     return std::nullopt;
   }
@@ -114,7 +114,9 @@ std::optional<SharedTile> Tcgen05Tile(uint64_t descriptor, const char*& refused)
     refused = "bits 46 to 48 of a matrix descriptor of tcgen05 have to be 001";
     return std::nullopt;
   }
-  if ((descriptor >> 49 & 0xfff) != 0) {
+  // Where a pattern begins counts only where there is one.
+  const uint64_t refused_bits = descriptor >> 61 == 0 ? 0xff8 : 0xfff;
+  if ((descriptor >> 49 & refused_bits) != 0) {
     refused = "a matrix descriptor with a base offset or absolute strides is not executed";
     return std::nullopt;
   }
