@@ -32,8 +32,9 @@ const std::vector<Row>& Rows() {
 constexpr const char* kNotExecuted =
     "* `mma.sp`, `wgmma.mma_async.sp`, `tcgen05.mma` with `.sp`, `.ws`, `.ashift`, lanes of d that "
     "stay, a\n  scale of d, 96 elements along k; `cta_group::2`; `tcgen05.shift`\n"
-    "* `mma` of block-scaled and of 4- and 6-bit floats and of `b1`; `mma.m8n8k4` of f16;\n  "
-    "`wmma` of f64, s4 and b1, and of f16 with c and d of different types\n"
+    "* `mma` of `b1`, of `kind::f8f6f4` with sums of f16; `mma.m8n8k4` of f16; `wmma` of f64, s4 "
+    "and "
+    "b1, and of f16\n  with c and d of different types\n"
     "* im2col copies, `multimem` on several devices; in tensor maps interleaving, NaN outside of "
     "the "
     "array, swizzles\n  by 96 bytes, elements of 4 and 6 bits\n"

@@ -350,6 +350,120 @@ TEST(PtxNarrow, ProductsInTensorMemory) {
                  .modifiers = ".block_scale.block32.collector::a::fill"});
 }
 
+// mma.sync of sm_120: elements and factors where the PTX ISA puts them in lanes.
+struct WarpCase {
+  const char* modifiers;
+  const char* types;
+  Element a, b;
+  int depth, block;  // 0: no factors
+  bool is_ue4m3 = false;
+  uint32_t a_byte = 0, a_thread = 0, b_byte = 0, b_thread = 0;
+};
+
+void ExpectWarp(const WarpCase& c, uint32_t seed) {
+  std::mt19937 random(seed);
+  const bool pairs = c.depth == 64;
+  const auto k = static_cast<size_t>(c.depth);
+  const Bits a = Draw(random, 16 * k, BitsOf(c.a)), b = Draw(random, 8 * k, BitsOf(c.b));
+  const int factors = c.block == 0 ? 0 : c.depth / c.block;
+  const auto scales = [&](size_t rows) {
+    Bits drawn(rows * static_cast<size_t>(std::max(factors, 1)));
+    for (uint64_t& scale : drawn) scale = c.is_ue4m3 ? 0x20 + random() % 0x30 : 120 + random() % 14;
+    return drawn;
+  };
+  const Bits a_scales = scales(16), b_scales = scales(8), sums = Draw(random, 16 * 8, 4);
+  // Places of bytes, or of pairs as of integers of four bits.
+  const Element place = pairs ? kS4 : kE4m3;
+  const MmaForm form{16, 8, c.depth, place, place, kF32, kF32};
+  std::vector<uint32_t> lanes(32 * 12);
+  for (int lane = 0; lane < 32; ++lane) {
+    uint32_t* const own = &lanes[static_cast<size_t>(lane) * 12];
+    const int per = pairs ? 8 : 4, width = 32 / per;
+    const auto put = [&](uint32_t* registers, int count, bool is_b) {
+      for (int e = 0; e < count * per; ++e) {
+        const auto at = is_b ? PlaceInB(form, lane, e) : PlaceInA(form, lane, e);
+        const int row = is_b ? at.second : at.first, l = is_b ? at.first : at.second;
+        const Element type = is_b ? c.b : c.a;
+        const auto bits = static_cast<uint32_t>(
+            (is_b ? b : a)[static_cast<size_t>(row) * k + static_cast<size_t>(l)]);
+        registers[e / per] |= (!pairs && type == kE2m1 ? bits << 2 : bits) << (e % per * width);
+      }
+    };
+    put(own, 4, false);
+    put(own + 4, 2, true);
+    for (int e = 0; e < 4; ++e) {
+      const auto at = PlaceInC(form, lane, e);
+      own[6 + e] = std::bit_cast<uint32_t>(
+          static_cast<float>(sums[static_cast<size_t>(at.first * 8 + at.second)]));
+    }
+    own[10] = own[11] = 0xffffffff;  // NaN where no row is to read
+    const auto factor = [&](uint32_t& cell, const Bits& from, int row, uint32_t byte) {
+      for (int i = 0; i < factors; ++i) {
+        const uint32_t at = 8 * (byte + static_cast<uint32_t>(i));
+        cell = (cell & ~(0xffu << at)) |
+               static_cast<uint32_t>(from[static_cast<size_t>(row * factors + i)]) << at;
+      }
+    };
+    if (lane % 4 / 2 == static_cast<int>(c.a_thread))
+      factor(own[10], a_scales, lane / 4 + lane % 2 * 8, c.a_byte);
+    if (lane % 4 == static_cast<int>(c.b_thread)) factor(own[11], b_scales, lane / 4, c.b_byte);
+  }
+  std::string text = "mul.wide.u32 %rd10, %r1, 48;\nadd.s64 %rd11, %rd2, %rd10;\n";
+  for (uint32_t i = 0; i < 12; ++i)
+    text +=
+        "ld.global.b32 %r" + std::to_string(10 + i) + ", [%rd11+" + std::to_string(4 * i) + "];\n";
+  text += std::string("mma.sync.aligned.m16n8k") + std::to_string(c.depth) + ".row.col." +
+          c.modifiers + ".f32." + c.types + " {" + Registers(30, 4) + "}, {" + Registers(10, 4) +
+          "}, {" + Registers(14, 2) + "}, {" + Registers(16, 4) + "}";
+  if (c.block != 0) {
+    text += ", %r20, {" + std::to_string(c.a_byte) + ", " + std::to_string(c.a_thread) +
+            "}, %r21, {" + std::to_string(c.b_byte) + ", " + std::to_string(c.b_thread) + "}";
+  }
+  text += ";\nmul.wide.u32 %rd10, %r1, 16;\nadd.s64 %rd10, %rd3, %rd10;\n";
+  for (uint32_t i = 0; i < 4; ++i)
+    text +=
+        "st.global.b32 [%rd10+" + std::to_string(4 * i) + "], %r" + std::to_string(30 + i) + ";\n";
+  const Ran ran = RunGroup(text, {}, 32 * 16, 32, "sm_120a", Bytes(lanes));
+  ASSERT_FALSE(ran.result.fault.has_value()) << ran.result.fault->ToString();
+  const auto out = ran.As<uint32_t>(2);
+  Bits columns(8 * k);
+  for (size_t n = 0; n < 8; ++n)
+    for (size_t l = 0; l < k; ++l) columns[l * 8 + n] = b[n * k + l];
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int e = 0; e < 4; ++e) {
+      const auto [i, j] = PlaceInC(form, lane, e);
+      const uint64_t sum =
+          std::bit_cast<uint32_t>(static_cast<float>(sums[static_cast<size_t>(i * 8 + j)]));
+      const ReferenceRule rule{c.depth, 25, 23};
+      const uint64_t want =
+          c.block == 0
+              ? ReferenceSum(a, columns, sum, i, j, 8, c.depth, c.a, c.b, kF32, false, rule)
+              : ReferenceScaledSum(a, columns, sum, i, j, 8, c.depth, c.a, c.b, kF32,
+                                   {c.block, c.is_ue4m3, a_scales, b_scales}, rule);
+      ASSERT_EQ(out[static_cast<size_t>(lane * 4 + e)], want) << c.modifiers << " " << c.types;
+    }
+  }
+}
+
+TEST(PtxNarrow, ProductsOfWarps) {
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    ExpectWarp({"kind::f8f6f4", "e2m1.e3m2.f32", kE2m1, kE3m2, 32, 0}, seed);
+    ExpectWarp({"kind::f8f6f4", "e2m3.e5m2.f32", kE2m3, kE5m2, 32, 0}, seed);
+    ExpectWarp({"kind::mxf8f6f4.block_scale.scale_vec::1X", "e4m3.e2m1.f32.ue8m0", kE4m3, kE2m1, 32,
+                32, false, 1, 1, 3, 2},
+               seed);
+    ExpectWarp(
+        {"kind::mxf4.block_scale", "e2m1.e2m1.f32.ue8m0", kE2m1, kE2m1, 64, 32, false, 2, 0, 0, 3},
+        seed);
+    ExpectWarp({"kind::mxf4nvf4.block_scale.scale_vec::2X", "e2m1.e2m1.f32.ue8m0", kE2m1, kE2m1, 64,
+                32, false, 0, 1, 2, 1},
+               seed);
+    ExpectWarp({"kind::mxf4nvf4.block_scale.scale_vec::4X", "e2m1.e2m1.f32.ue4m3", kE2m1, kE2m1, 64,
+                16, true, 0, 1, 0, 0},
+               seed);
+  }
+}
+
 // Where each row of shared memory goes, and what becomes of packed elements.
 TEST(PtxNarrow, CopiesToTensorMemory) {
   struct Case {

@@ -69,7 +69,7 @@ constexpr bool DependsOnBlock(Special special) {
 
 // mma.sync: what a warp multiplies out of its registers.
 constexpr bool IsMma(Operation operation) {
-  return operation >= Operation::kMmaK16 && operation <= Operation::kMmaF64;
+  return operation >= Operation::kMmaK16 && operation <= Operation::kMmaNarrow;
 }
 
 inline bool IsShared(StateSpace space) {
@@ -124,6 +124,12 @@ struct Instruction {
 #undef GROUP
 #undef VALUE
 #undef END
+
+// Of kMmaNarrow and scaled tcgen05.mma: two elements of four bits in each byte, 64 along k.
+inline bool HoldsPairs(const Instruction& i) {
+  return ModifierScaledKind(i) == ScaledKind::kMxf4 ||
+         ModifierScaledKind(i) == ScaledKind::kMxf4nvf4;
+}
 
 // Whether it is a tcgen05.mma.
 inline bool IsTensorMultiply(const Instruction& i) {

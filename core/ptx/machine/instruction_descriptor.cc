@@ -51,27 +51,13 @@ std::optional<Element> ElementIn(Kind kind, uint32_t format) {
   }
 }
 
-// How many elements share a factor; 0 where the kind has no such.
-int BlockOf(ScaledKind kind, ScaleVector vector, bool is_ue4m3) {
-  const bool is_16 = vector == ScaleVector::k4 || vector == ScaleVector::kBlock16;
-  switch (kind) {
-    case ScaledKind::kMxf8f6f4:
-      return !is_ue4m3 && !is_16 && vector != ScaleVector::k2 ? 32 : 0;
-    case ScaledKind::kMxf4:
-      return !is_ue4m3 && !is_16 && vector != ScaleVector::k1 ? 32 : 0;
-    default:
-      if (is_16) return 16;
-      return !is_ue4m3 && (vector == ScaleVector::k2 || vector == ScaleVector::kBlock32) ? 32 : 0;
-  }
-}
-
 // What of a block-scaled product is not that of others.
 bool ScaleProduct(const Instruction& in, uint32_t descriptor, TensorProduct& p,
                   const char*& refused) {
   const ScaledKind kind = ModifierScaledKind(in);
   const bool is_mxf8f6f4 = kind == ScaledKind::kMxf8f6f4;
   p.is_ue4m3 = Field(descriptor, 23, 1) == 0;
-  p.block = BlockOf(kind, ModifierScaleVector(in), p.is_ue4m3);
+  p.block = ScaleBlockOf(kind, ModifierScaleVector(in), p.is_ue4m3);
   p.form.d = Element::kF32;
   p.form.m = static_cast<int>(Field(descriptor, 27, 2) * 128);
   p.form.k = is_mxf8f6f4 ? kRowBytes : 2 * kRowBytes;
@@ -113,7 +99,7 @@ bool SumProduct(const Instruction& in, uint32_t descriptor, TensorProduct& p,
 std::optional<TensorProduct> TensorProductOf(const Instruction& in, uint32_t descriptor,
                                              uint32_t target, const char*& refused) {
   const bool is_scaled = IsScaled(in);
-  const bool is_e2m1 = is_scaled && ModifierScaledKind(in) != ScaledKind::kMxf8f6f4;
+  const bool is_e2m1 = HoldsPairs(in);
   const auto element = [&](int at, int bits) -> std::optional<Element> {
     const uint32_t format = Field(descriptor, at, bits);
     if (is_e2m1) return format == 1 ? std::optional(Element::kE2m1) : std::nullopt;
@@ -149,6 +135,19 @@ std::optional<TensorProduct> TensorProductOf(const Instruction& in, uint32_t des
     return std::nullopt;
   }
   return p;
+}
+
+int ScaleBlockOf(ScaledKind kind, ScaleVector vector, bool is_ue4m3) {
+  const bool is_16 = vector == ScaleVector::k4 || vector == ScaleVector::kBlock16;
+  switch (kind) {
+    case ScaledKind::kMxf8f6f4:
+      return !is_ue4m3 && !is_16 && vector != ScaleVector::k2 ? 32 : 0;
+    case ScaledKind::kMxf4:
+      return !is_ue4m3 && !is_16 && vector != ScaleVector::k1 ? 32 : 0;
+    default:
+      if (is_16) return 16;
+      return !is_ue4m3 && (vector == ScaleVector::k2 || vector == ScaleVector::kBlock32) ? 32 : 0;
+  }
 }
 
 TileForm UsualTensorForm(const Instruction& in, uint32_t target) {

@@ -28,6 +28,9 @@ struct TensorProduct {
 std::optional<TensorProduct> TensorProductOf(const Instruction& instruction, uint32_t descriptor,
                                              uint32_t target, const char*& refused);
 
+// How many elements along k share a scale factor; 0 where the kind has no such factors.
+int ScaleBlockOf(ScaledKind kind, ScaleVector vector, bool is_ue4m3);
+
 // A product of its kind that is executed on every target that has the unit: what of an instruction
 // is known before it runs.
 TileForm UsualTensorForm(const Instruction& instruction, uint32_t target);

@@ -59,6 +59,10 @@ MmaForm MmaFormOf(const Instruction& in, uint32_t target) {
       form.c = form.d = kSums[static_cast<size_t>(ModifierSums(in)) - 1];
       break;
     }
+    case Operation::kMmaNarrow:  // what its registers hold: bytes, or pairs of four bits
+      form.k = HoldsPairs(in) ? 64 : 32;
+      form.a = form.b = HoldsPairs(in) ? Element::kE2m1 : Element::kE4m3;
+      break;
     case Operation::kMmaF64:
       form.m = 8;
       form.k = 4;

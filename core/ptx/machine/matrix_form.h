@@ -26,6 +26,9 @@ void CountProduct(const TileForm& form, RunCounts& counts);
 // Turns the signs of the floats in `size` bytes.
 void NegateElements(Element element, std::byte* bytes, size_t size);
 
+// The same for kMmaNarrow.
+Status CheckNarrowMma(uint32_t target);
+
 // An error of class kUnsupported names what of an instruction of the class kTensor cannot be
 // computed on sm_`target`. Of tcgen05.mma only its kind is known before it runs.
 Status CheckProduct(const Instruction& instruction, uint32_t target);

@@ -167,6 +167,7 @@ void MoveMatrix(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
 }  // namespace
 
 Step MatrixStep(const Instruction& i) {
+  if (i.operation == Operation::kMmaNarrow) return nullptr;  // NarrowMmaStep
   if (IsMma(i.operation)) return Multiply;
   switch (i.operation) {
     case Operation::kLdmatrix:

@@ -72,6 +72,24 @@ void FromExponents(const Instruction&, LaneValues& v) {
   v[0] = part(v[1] >> 8 & 0xff) << 16 | part(v[1] & 0xff);
 }
 
+// Two numbers of eight bits and fewer as bf16, exactly.
+void ToBf16Pair(const Instruction& in, LaneValues& v) {
+  const NarrowFormat format = in.source == Type::kE4m3x2   ? kFormatE4m3
+                              : in.source == Type::kE5m2x2 ? kFormatE5m2
+                              : in.source == Type::kE2m3x2 ? kFormatE2m3
+                              : in.source == Type::kE3m2x2 ? kFormatE3m2
+                                                           : kFormatE2m1;
+  const uint32_t place = in.source == Type::kE2m1x2 ? 4 : 8;
+  const uint32_t used = 1 + static_cast<uint32_t>(format.mantissa + format.exponent);
+  const auto part = [&](uint32_t which) -> uint64_t {
+    const auto bits = static_cast<uint32_t>(v[1] >> (which * place)) & ((1u << used) - 1);
+    const double value = FromNarrow(bits, format);
+    if (std::isnan(value)) return kNan16;
+    return ModifierRelu(in) == Relu::kOn && value <= 0 ? 0 : ToNarrow(value, kFormatBf16);
+  };
+  v[0] = part(1) << 16 | part(0);
+}
+
 struct StochasticRow {
   Type type;
   NarrowFormat format;
@@ -152,6 +170,8 @@ Step NarrowStep(const Instruction& i) {
                  : nullptr;
     case Operation::kCvtFromExponents:
       return ModifierRound(i) == Round::kRn ? EachLane<FromExponents> : nullptr;
+    case Operation::kCvtToBf16Pair:
+      return EachLane<ToBf16Pair>;
     case Operation::kCvtStochastic:
       return RowOfStochastic(i.type) != nullptr ? EachLane<RoundStochastically> : nullptr;
     default:

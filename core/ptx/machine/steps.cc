@@ -46,9 +46,10 @@ std::span<const VectorUnit> VectorUnits() {
 }
 
 Step StepOf(const Instruction& instruction) {
-  for (const auto of : {WideStep, VectorUnits().back().step_of, RareStep, NarrowStep,
-                        ByteMatrixStep, WmmaStep, BarrierStep, BulkStep, TensorMapStep,
-                        WarpGroupStep, TensorMemoryStep, TensorCopyStep, TensorMultiplyStep}) {
+  for (const auto of :
+       {WideStep, VectorUnits().back().step_of, RareStep, NarrowStep, ByteMatrixStep, WmmaStep,
+        BarrierStep, BulkStep, TensorMapStep, WarpGroupStep, TensorMemoryStep, TensorCopyStep,
+        TensorMultiplyStep, NarrowMmaStep}) {
     if (const Step step = of(instruction); step != nullptr) return step;
   }
   return nullptr;

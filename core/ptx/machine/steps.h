@@ -42,6 +42,8 @@ Step WarpGroupStep(const Instruction& instruction);     // wgmma, given the firs
 Step TensorMemoryStep(const Instruction& instruction);  // tcgen05 but its products
 Step TensorCopyStep(const Instruction& instruction);    // tcgen05.cp
 Step TensorMultiplyStep(const Instruction& instruction);
+Step NarrowMmaStep(const Instruction& instruction);       // mma.sync of 4 to 8 bits on sm_120
+Step ExactNarrowMmaStep(const Instruction& instruction);  // the same, sums rounded once
 
 struct VectorUnit {
   std::string_view name;

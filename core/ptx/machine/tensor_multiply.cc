@@ -240,6 +240,7 @@ void NegateElements(Element element, std::byte* bytes, size_t size) {
 Status CheckProduct(const Instruction& in, uint32_t target) {
   if (in.operation == Operation::kWmmaMultiply) return CheckMma(WmmaFormOf(in, target));
   if (IsTensorMultiply(in)) return CheckTile(UsualTensorForm(in, target));
+  if (in.operation == Operation::kMmaNarrow) return CheckNarrowMma(target);
   return in.group_wide ? CheckTile(WgmmaFormOf(in, target)) : CheckMma(MmaFormOf(in, target));
 }
 

@@ -239,6 +239,7 @@ class ScalarReference : public Observer {
       default:
         break;
     }
+    if (in.operation == Operation::kMmaNarrow) return false;
     if (IsMma(in.operation)) {
       return mask == kAllLanes && Product(warp, in, slots, values);
     }

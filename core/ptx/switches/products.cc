@@ -8,6 +8,7 @@
 #include "core/ptx/machine/lanes.h"
 #include "core/ptx/machine/matrix_form.h"
 #include "core/ptx/machine/rounding.h"
+#include "core/ptx/machine/steps.h"
 #include "core/ptx/machine/tile_products.h"
 #include "core/ptx/tensor/narrow.h"
 
@@ -168,6 +169,7 @@ void MultiplyMemory(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 template <bool kKeepTf32>
 Step WideStep(const Instruction& in, Step usual) {
   if (IsFloatMma(in.operation)) return Multiply<kKeepTf32>;
+  if (const Step narrow = ExactNarrowMmaStep(in)) return narrow;
   if (in.group_wide && ModifierSums(in) != Sums::kS32) return MultiplyGroup<kKeepTf32>;
   if (IsTensorMultiply(in) && ModifierKind(in) != Kind::kI8) return MultiplyMemory<kKeepTf32>;
   return usual;
