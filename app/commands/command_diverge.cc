@@ -279,7 +279,8 @@ class DivergeCommand : public Command {
     verdict.seed = shared_.request().inputs.seed;
     verdict.inputs_generated = shared_.request().inputs.are_generated();
     const bool is_refused = !verdict.errors.empty() && verdict.tries.empty() &&
-                            verdict.passes.empty() && !verdict.place && !verdict.cause;
+                            verdict.passes.empty() && !verdict.place && !verdict.cause &&
+                            verdict.compared == 0;
     std::string line = debug::VerdictJson(files_, verdict);
     // Of stages that could not be compared it lists which.
     if (!context.json && (!is_refused || verdict.stages > 0))

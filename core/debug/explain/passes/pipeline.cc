@@ -78,9 +78,13 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
     if (files.empty()) continue;
     const int32_t file = files.front();
     const std::string& path = model.files()[static_cast<size_t>(file)].path;
+    const std::string& pass = stage.pass.empty() ? stage.name : stage.pass;
+    const auto step_over = [&](std::string_view why) {
+      pipeline.unread.push_back({pass, fmt::format("{}: {}", path, why), pipeline.stages.size()});
+    };
     auto read = ReadStage(model, file, limits, notes);
     if (!read) {
-      pipeline.stepped_over.push_back(path + ": " + read.error().message);
+      step_over(read.error().message);
       continue;
     }
     for (std::string& note :
@@ -88,12 +92,10 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
       differing.push_back(std::move(note));
     auto complete = results.Complete(*std::move(read));
     if (complete == nullptr) {
-      pipeline.stepped_over.push_back(
-          path + ": the sharding of its results is unknown (dump with --xla_dump_hlo_as_proto)");
+      step_over("the sharding of its results is unknown (dump with --xla_dump_hlo_as_proto)");
       continue;
     }
-    pipeline.stages.push_back({stage.name, stage.pass.empty() ? stage.name : stage.pass,
-                               stage.pipeline, path, std::move(complete)});
+    pipeline.stages.push_back({stage.name, pass, stage.pipeline, path, std::move(complete)});
   }
   pipeline.notes.assign(notes.begin(), notes.end());
   pipeline.notes.insert(pipeline.notes.end(), differing.begin(), differing.end());
@@ -104,8 +106,8 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
   }
   if (pipeline.stages.empty()) {
     return InputError(model.path() + ": no stage of the module can be read",
-                      pipeline.stepped_over.empty() ? "`hloscope info` shows what is there"
-                                                    : pipeline.stepped_over.front());
+                      pipeline.unread.empty() ? "`hloscope info` shows what is there"
+                                              : pipeline.unread.front().text);
   }
   return pipeline;
 }
