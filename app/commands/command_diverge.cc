@@ -231,7 +231,9 @@ class DivergeCommand : public Command {
     if (!model) return debug::RefusedVerdict(model.error());
     const auto module = ModuleIn(**model, given);
     if (!module) return debug::RefusedVerdict(module.error());
-    const auto pipeline = debug::ReadPipeline(**model, *module, context.limits);
+    const auto pipeline = debug::ReadPipeline(
+        **model, *module, context.limits,
+        given == nullptr ? shared_.request().inputs.constants : given->request.inputs.constants);
     if (!pipeline) return debug::RefusedVerdict(pipeline.error());
     debug::RunSpec request = given == nullptr ? shared_.request() : given->request;
     request.test.name = platform;

@@ -15,6 +15,8 @@
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/dump/stage_files.h"
+#include "core/dump/tensors/given_constants.h"
+#include "core/hlo/analysis/summary.h"
 #include "core/replay/platform_table.h"
 #include "core/replay/run_targets.h"
 
@@ -23,12 +25,16 @@ namespace {
 
 Result<std::shared_ptr<const hlo::Module>> ReadStage(const dump::DumpModel& model, int32_t file,
                                                      const Limits& limits,
+                                                     const std::string& constants,
                                                      std::set<std::string>& notes) {
   HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
                             dump::LoadSoundModule(model.FullPath(file), limits));
   const dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   notes.insert(completed.notes.begin(), completed.notes.end());
-  return completed.module;
+  if (constants.empty() || hlo::ElidedConstants(*completed.module).empty()) return completed.module;
+  // A stage of which no constant has a value, or one of another shape, keeps what it has.
+  const auto given = dump::GiveConstants(completed.module, constants, limits);
+  return given ? given->module : completed.module;
 }
 
 // The compiler of the request's platform writes its dump to `folder`. The form that it was given.
@@ -61,7 +67,8 @@ Result<std::shared_ptr<const hlo::Module>> WriteStages(
 
 }  // namespace
 
-Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits) {
+Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits,
+                              const std::string& constants) {
   Pipeline pipeline;
   std::set<std::string> notes;
   std::vector<std::string> differing;
@@ -82,7 +89,7 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
     const auto step_over = [&](std::string_view why) {
       pipeline.unread.push_back({pass, fmt::format("{}: {}", path, why), pipeline.stages.size()});
     };
-    auto read = ReadStage(model, file, limits, notes);
+    auto read = ReadStage(model, file, limits, constants, notes);
     if (!read) {
       step_over(read.error().message);
       continue;

@@ -56,6 +56,9 @@ Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& mo
 
 // Errors: no stage of the module can be read; unsupported where stages of several compilations are
 // mixed.
-Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits);
+// `constants`: where elided constants have values (dump/tensors/given_constants.h), stage by stage
+// as far as their names are kept; empty: none are given.
+Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits,
+                              const std::string& constants = {});
 
 }  // namespace hloscope::debug
