@@ -239,7 +239,13 @@ class DivergeCommand : public Command {
     request.test.name = platform;
     const auto& first = given == nullptr ? pipeline->stages.front().module : given->module;
     const auto source = [&] { return SourceOf(**model, *module, context, stop); };
-    return debug::ExplainByPasses(first, *pipeline, request, source, stop);
+    DivergeVerdict verdict = debug::ExplainByPasses(first, *pipeline, request, source, stop);
+    if (verdict.passes.empty()) return verdict;
+    for (const debug::PassStage& stage : pipeline->stages) {
+      if (stage.file == verdict.passes.front().file_before) before_pass_ = stage.module;
+      if (stage.file == verdict.passes.front().file_after) after_pass_ = stage.module;
+    }
+    return verdict;
   }
 
   // The module that XLA makes of the StableHLO in the dump; null where there is none.
@@ -311,7 +317,8 @@ class DivergeCommand : public Command {
     if (!verdict.first_bad.empty()) {
       request.test.python = verdict.first_bad;
     }
-    BundleFindings findings{.verdict = line};
+    BundleFindings findings{
+        .verdict = line, .before_pass = before_pass_, .after_pass = after_pass_};
     if (is_of_two()) {
       const auto other = shared_.Load(files_[1], context.limits, stop);
       if (!other) {
@@ -360,6 +367,8 @@ class DivergeCommand : public Command {
   std::vector<std::string> files_;
   bool passes_ = false;
   std::string third_;  // that votes; empty: none
+  // Of a dump: around the pass that is blamed; null: none is.
+  std::shared_ptr<const hlo::Module> before_pass_, after_pass_;
   RunOptionSet shared_;
   BundleStep bundle_;
 };
