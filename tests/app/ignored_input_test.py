@@ -316,6 +316,17 @@ class IgnoredInput(FolderTest):
         status, out, err = run('run', module, '--platform', 'interpreter')
         self.assertEqual(status, 3, out)
         self.assertIn('{1}      no value: d could not draw its random numbers, so those after it are unknown: ', out + err)
+        status, out, err = run('extract', module, 'r', '-o', self.path('part.hlo'), '--json')
+        report = json.loads(out)
+        self.assertEqual((report['inputs'], report['expected']), (None, None), out + err)
+        # A draw that nothing uses is not executed: it moves nothing.
+        with open(module, encoding='utf-8') as file:
+            text = file.read()
+        unused = self.path('unused.hlo', text.replace('ROOT z = (u64[], u64[]) tuple(d, r)', 'ROOT z = (u64[], u64[]) tuple(r, r)'))
+        status, out, err = run('run', unused, '--platform', 'interpreter')
+        self.assertEqual(status, 0, out + err)
+        status, out, err = run('extract', unused, 'r', '-o', self.path('part.hlo'), '--json')
+        self.assertIsNotNone(json.loads(out)['expected'], out + err)
 
     def test_what_is_received_needs_what_is_sent(self):
         transfer = ', channel_id=1, frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n'
