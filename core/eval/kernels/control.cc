@@ -32,7 +32,7 @@ bool IsTrue(const Value& pred) { return *pred.as<uint8_t>() != 0; }
 Result<Value> Undecided(const KernelCall& call, const Value& missing) {
   const hlo::Effects& effects = hlo::EffectsOf(call.module());
   if (effects.IsSeen(call.id)) return std::unexpected(missing.error());
-  if (effects.Draws(call.id)) call.machine.LoseRandomState(call.id, missing.error());
+  call.machine.LoseRandomState(call.id, missing.error());
   return missing;
 }
 
