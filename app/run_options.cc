@@ -413,6 +413,7 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
                             LoadAnySoundModule(file, limits, input_format_, budget, program));
   if (Status sound = Verify(loaded, limits); !sound) return std::unexpected(sound.error());
   dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
+  HLOSCOPE_TRY(TakeConstants(request_.inputs.constants, limits, completed));
   LoadedRun run{std::move(loaded), completed.module, request_, nullptr};
   const bool is_mlir = IsMlir(input_format_, run.loaded.kind);
   if (is_mlir) run.translated_by = budget.deadline;

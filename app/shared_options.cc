@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/option_kinds.h"
+#include "core/dump/tensors/given_constants.h"
 #include "core/replay/platform.h"
 
 namespace hloscope::app {
@@ -56,6 +57,16 @@ OptionSpec PythonOption(std::string* target) {
           .target = target,
           .help = "search this Python environment alone for XLA's plugins and jaxlib",
           .value = "PATH"};
+}
+
+Status TakeConstants(const std::string& path, const Limits& limits,
+                     dump::CompletedModule& completed) {
+  if (path.empty()) return {};
+  HLOSCOPE_ASSIGN_OR_RETURN(dump::GivenConstants given,
+                            dump::GiveConstants(completed.module, path, limits));
+  completed.module = std::move(given.module);
+  completed.notes.push_back(std::move(given.note));
+  return {};
 }
 
 Result<std::vector<dump::DimensionVariable>> ReadShapes(const std::vector<std::string>& texts) {

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "app/command.h"
+#include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/dump/complete_module.h"
 #include "core/dump/readers/symbolic_shapes.h"
 
 namespace hloscope::app {
@@ -20,6 +22,9 @@ OptionSpec InputFormatOption(OptionSpec::Target target, std::vector<std::string>
 // --python PATH, and the same as a list of environments.
 OptionSpec PythonOption(std::string* target);
 OptionSpec SeveralPythonsOption(std::vector<std::string>* target);
+// --constants F.npz, where it is not empty: the elided constants that have values there.
+Status TakeConstants(const std::string& path, const Limits& limits,
+                     dump::CompletedModule& completed);
 // The values of dimension variables that `--shape NAME=N` was given.
 Result<std::vector<dump::DimensionVariable>> ReadShapes(const std::vector<std::string>& texts);
 /// --skip-callbacks.

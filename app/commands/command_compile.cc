@@ -83,6 +83,7 @@ class CompileCommand : public Command {
          .help = "output file, of a module text or proto by its extension; - is standard output",
          .value = "OUT"},
         RowOption("--fill-elided", &fill_elided_),
+        RowOption("--constants", &constants_),
         PythonOption(&request_.search.python),
         DeadlineOption(&deadline_, "the compilation"),
         InputFormatOption(&input_format_),
@@ -163,7 +164,8 @@ class CompileCommand : public Command {
     HLOSCOPE_TRY(CheckOptions());
     HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<ModuleForm> form, OutputForm());
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, Load(context));
-    const dump::CompletedModule completed = dump::CompleteFromDump(loaded, context.limits);
+    dump::CompletedModule completed = dump::CompleteFromDump(loaded, context.limits);
+    HLOSCOPE_TRY(TakeConstants(constants_, context.limits, completed));
     auto report = replay::CompileModule(completed.module, request_, stop);
     if (!report) {
       report.error().place.file = module_;
@@ -388,6 +390,7 @@ class CompileCommand : public Command {
   XlaOptions xla_options_;
   int64_t deadline_ = 0;
   std::optional<int64_t> fill_elided_;
+  std::string constants_;
   replay::CompileModuleRequest request_;
 };
 

@@ -231,13 +231,21 @@ class DivergeCommand : public Command {
     if (!model) return debug::RefusedVerdict(model.error());
     const auto module = ModuleIn(**model, given);
     if (!module) return debug::RefusedVerdict(module.error());
-    const auto pipeline = debug::ReadPipeline(**model, *module, context.limits);
+    const auto pipeline = debug::ReadPipeline(
+        **model, *module, context.limits,
+        given == nullptr ? shared_.request().inputs.constants : given->request.inputs.constants);
     if (!pipeline) return debug::RefusedVerdict(pipeline.error());
     debug::RunSpec request = given == nullptr ? shared_.request() : given->request;
     request.test.name = platform;
     const auto& first = given == nullptr ? pipeline->stages.front().module : given->module;
     const auto source = [&] { return SourceOf(**model, *module, context, stop); };
-    return debug::ExplainByPasses(first, *pipeline, request, source, stop);
+    DivergeVerdict verdict = debug::ExplainByPasses(first, *pipeline, request, source, stop);
+    if (verdict.passes.empty()) return verdict;
+    for (const debug::PassStage& stage : pipeline->stages) {
+      if (stage.file == verdict.passes.front().file_before) before_pass_ = stage.module;
+      if (stage.file == verdict.passes.front().file_after) after_pass_ = stage.module;
+    }
+    return verdict;
   }
 
   // The module that XLA makes of the StableHLO in the dump; null where there is none.
@@ -279,7 +287,8 @@ class DivergeCommand : public Command {
     verdict.seed = shared_.request().inputs.seed;
     verdict.inputs_generated = shared_.request().inputs.are_generated();
     const bool is_refused = !verdict.errors.empty() && verdict.tries.empty() &&
-                            verdict.passes.empty() && !verdict.place && !verdict.cause;
+                            verdict.passes.empty() && !verdict.place && !verdict.cause &&
+                            verdict.compared == 0;
     std::string line = debug::VerdictJson(files_, verdict);
     // Of stages that could not be compared it lists which.
     if (!context.json && (!is_refused || verdict.stages > 0))
@@ -308,7 +317,8 @@ class DivergeCommand : public Command {
     if (!verdict.first_bad.empty()) {
       request.test.python = verdict.first_bad;
     }
-    BundleFindings findings{.verdict = line};
+    BundleFindings findings{
+        .verdict = line, .before_pass = before_pass_, .after_pass = after_pass_};
     if (is_of_two()) {
       const auto other = shared_.Load(files_[1], context.limits, stop);
       if (!other) {
@@ -357,6 +367,8 @@ class DivergeCommand : public Command {
   std::vector<std::string> files_;
   bool passes_ = false;
   std::string third_;  // that votes; empty: none
+  // Of a dump: around the pass that is blamed; null: none is.
+  std::shared_ptr<const hlo::Module> before_pass_, after_pass_;
   RunOptionSet shared_;
   BundleStep bundle_;
 };

@@ -103,6 +103,7 @@ class ExtractCommand : public Command {
                  ": compile for this device; without it the kernels of the dump",
          .value = "T"},
         RowOption("--fill-elided", &fill_elided_),
+        RowOption("--constants", &request_.inputs.constants),
         InputFormatOption(&input_format_),
     };
   }
@@ -123,13 +124,15 @@ class ExtractCommand : public Command {
   Result<Written> Extract(const Context& context, const std::stop_token& stop) {
     HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form,
                               takes_kernels_ ? Result<ModuleForm>() : ModuleFormFromPath(output_));
-    HLOSCOPE_TRY(CheckFilesToWrite(std::vector<FileToWrite>{{"-o", output_}},
-                                   {std::span(&module_, 1), request_.inputs.files}));
+    HLOSCOPE_TRY(CheckFilesToWrite(
+        std::vector<FileToWrite>{{"-o", output_}},
+        {std::span(&module_, 1), request_.inputs.files, std::span(&request_.inputs.constants, 1)}));
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat format,
                               dump::InputFormatFromName(input_format_));
     HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded,
                               dump::LoadSoundModule(module_, context.limits, format));
     dump::CompletedModule completed = dump::CompleteFromDump(loaded, context.limits);
+    HLOSCOPE_TRY(TakeConstants(request_.inputs.constants, context.limits, completed));
     loaded.module = std::move(completed.module);
     if (!takes_kernels_ && !request_.load.gpu_target.empty()) {
       return InputError(fmt::format("--target: {} compiles nothing for a device", platform_),

@@ -104,7 +104,8 @@ class ProfileCommand : public Command {
                     context);
     }
     const Status free = CheckFilesToWrite(std::vector<FileToWrite>{{"-o", out_}},
-                                          {traces_, modules_, run_.request().inputs.files});
+                                          {traces_, modules_, run_.request().inputs.files,
+                                           std::span(&run_.request().inputs.constants, 1)});
     if (!free) return Refuse(free.error(), context);
     int status = kGood;
     const int threads = context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();

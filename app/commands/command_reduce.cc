@@ -106,9 +106,10 @@ class ReduceCommand : public Command {
       return InputError(files_.output + ": expected a name in .hlo");
     }
     const debug::RunSpec& request = shared_.request();
-    return CheckFilesToWrite(std::vector<FileToWrite>{{"-o", files_.output}},
-                             {std::span(&files_.module, 1), request.inputs.files,
-                              request.compare.expect, request.inputs.infeed});
+    return CheckFilesToWrite(
+        std::vector<FileToWrite>{{"-o", files_.output}},
+        {std::span(&files_.module, 1), request.inputs.files, request.compare.expect,
+         request.inputs.infeed, std::span(&request.inputs.constants, 1)});
   }
 
   // As StartWorkers, but the modules that workers die of here are not kept as evidence.

@@ -114,14 +114,14 @@ class RunCommand : public Command {
                         "add --profile OUT, or use `hloscope profile`");
     }
     const debug::OutputFiles& out = sinks_.files;
-    HLOSCOPE_TRY(
-        CheckFilesToWrite(std::vector<FileToWrite>{{"--outputs", out.outputs},
-                                                   {"--save_inputs", out.inputs},
-                                                   {"--outfeed", out.outfeed},
-                                                   {"--output_literals_file", out.literals},
-                                                   {"--profile", profile_}},
-                          {files, request_.inputs.files, request_.inputs.infeed,
-                           request_.compare.expect, std::span(&request_.inputs.literals_file, 1)}));
+    HLOSCOPE_TRY(CheckFilesToWrite(
+        std::vector<FileToWrite>{{"--outputs", out.outputs},
+                                 {"--save_inputs", out.inputs},
+                                 {"--outfeed", out.outfeed},
+                                 {"--output_literals_file", out.literals},
+                                 {"--profile", profile_}},
+        {files, request_.inputs.files, request_.inputs.infeed, request_.compare.expect,
+         std::span(&request_.inputs.literals_file, 1), std::span(&request_.inputs.constants, 1)}));
     const CancelOnSignals cancel;
     request_.execution.workers =
         StartWorkers(std::array{request_.test.name, request_.reference.name}, context.limits);

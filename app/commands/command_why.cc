@@ -60,7 +60,7 @@ class WhyCommand : public Command {
       if (name.starts_with('%')) name.erase(0, 1);
     }
     Result<FusionAnswer> answer = Answer(context);
-    if (!answer) return Fail(path_, answer.error(), context);
+    if (!answer) return Fail(path_, InFile(answer.error(), path_), context);
     context.json ? WriteOut(Json(*answer)) : PrintOut(Text(*answer));
     return kGood;
   }

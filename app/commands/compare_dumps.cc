@@ -2,13 +2,17 @@
 #include "app/commands/compare_dumps.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
+#include <vector>
 
 #include "app/dump_cache.h"
+#include "app/name_hint.h"
 #include "app/output.h"
 #include "app/reports/dump_comparison_report.h"
-#include "core/base/closest_text.h"
 #include "core/base/jobs.h"
 #include "core/dump/container.h"
 
@@ -61,15 +65,21 @@ bool IsCalled(const DumpProgram& program, const std::string& name) {
 // Leaves only the modules of these names.
 Status SelectModules(std::vector<DumpPrograms>& dumps, const std::vector<std::string>& modules) {
   for (const std::string& name : modules) {
-    ClosestText closest(name);
+    std::vector<std::string_view> paths;
+    std::set<std::string_view> known;
     bool found = false;
     for (const DumpPrograms& dump : dumps) {
+      paths.push_back(dump.path);
       for (const DumpProgram& program : dump.programs) {
         found = found || IsCalled(program, name);
-        closest.Offer(program.name);
+        known.insert(program.name);
       }
     }
-    if (!found) return InputError(fmt::format("no dump has a module {}", name), closest.Hint());
+    if (found) continue;
+    NameHint hint(name, "modules");
+    for (const std::string_view each : known) hint.Offer(each);
+    return InputError(fmt::format("none of {} has a module {}", fmt::join(paths, ", "), name),
+                      hint.Text());
   }
   for (DumpPrograms& dump : dumps) {
     std::erase_if(dump.programs, [&](const DumpProgram& program) {

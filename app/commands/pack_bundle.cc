@@ -123,6 +123,8 @@ debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
   source.profile_json = std::move(findings.profile);
   source.profile_comparison_json = std::move(findings.profile_comparison);
   source.other = std::move(findings.other);
+  source.before_pass = std::move(findings.before_pass);
+  source.after_pass = std::move(findings.after_pass);
   source.reduced = std::move(findings.reduced);
   source.reduced_arguments = std::move(findings.reduced_arguments);
   source.note = options.note;

@@ -26,9 +26,10 @@ struct PackOptions {
 
 // What goes in beside the module and its run.
 struct BundleFindings {
-  std::string verdict = {};                           // the line of `diverge --json`; empty: none
-  std::shared_ptr<const hlo::Module> other = {};      // that it is compared with; null: none
-  std::shared_ptr<const hlo::Module> reduced = {};    // null: none
+  std::string verdict = {};                       // the line of `diverge --json`; empty: none
+  std::shared_ptr<const hlo::Module> other = {};  // that it is compared with; null: none
+  std::shared_ptr<const hlo::Module> before_pass = {}, after_pass = {};  // null: none
+  std::shared_ptr<const hlo::Module> reduced = {};                       // null: none
   std::vector<hlo::Literal> reduced_arguments = {};   // what it fails on; empty: from the seed
   std::optional<debug::RunReport> report = {};        // of the run, where it has been
   std::string profile = {}, profile_comparison = {};  // JSON; empty: none

@@ -1,5 +1,6 @@
 #include "core/dump/container.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <tuple>
 
+#include "core/base/closest_text.h"
 #include "core/dump/trace_modules.h"
 
 namespace hloscope::dump {
@@ -72,6 +74,18 @@ Error NoSuchFile(const std::string& path) {
   return {ErrorClass::kInput, "no such file", {path, 0, 0}, {}};
 }
 
+constexpr std::string_view kListsModules =
+    "name a module file; `hloscope info` lists those of a dump";
+
+// Of `WHOLE:SELECTOR`, where WHOLE is there.
+Error NamesNothing(const std::string& whole, std::string_view selector, std::string_view why,
+                   std::string_view hint) {
+  return {ErrorClass::kInput,
+          fmt::format("{}: `:{}` names nothing in it", why, selector),
+          {whole, 0, 0},
+          std::string(hint)};
+}
+
 DividedText Divide(FileView file, const Limits& limits) {
   ModuleParts found = FindModulesIn(file.bytes(), limits);
   return {std::move(file), std::move(found)};
@@ -102,8 +116,15 @@ std::optional<Result<FileView>> OpenMember(const std::string& path, const Limits
   if (whole.empty()) return std::nullopt;
   const auto archive = OpenArchive(whole, limits);
   if (!archive) return std::unexpected(archive.error());
-  const Archive::Member* member = (*archive)->Find(std::string_view(path).substr(whole.size() + 1));
-  if (member == nullptr) return std::unexpected(NoSuchFile(path));
+  const std::string_view name = std::string_view(path).substr(whole.size() + 1);
+  const Archive::Member* member = (*archive)->Find(name);
+  if (member == nullptr) {
+    ClosestText closest(name);
+    for (const Archive::Member& each : (*archive)->members()) closest.Offer(each.name);
+    Error error = NoSuchFile(path);
+    error.hint = closest.Hint();
+    return std::unexpected(std::move(error));
+  }
   return (*archive)->Read(*member, path);
 }
 
@@ -121,7 +142,10 @@ std::optional<Result<FileView>> OpenPart(const std::string& path, const Limits& 
     return std::nullopt;
   const std::string whole = path.substr(0, colon), selector = path.substr(colon + 1);
   const std::optional<FileStamp> stamp = InputStampOf(whole, limits);
-  if (!stamp) return std::nullopt;
+  if (!stamp) {
+    if (!IsFolder(whole)) return std::nullopt;
+    return std::unexpected(NamesNothing(whole, selector, "is a folder", kListsModules));
+  }
   const auto divided = kept.Get(*stamp, [&]() -> Result<DividedText> {
     HLOSCOPE_ASSIGN_OR_RETURN(FileView file, OpenWhole(whole, limits));
     return Divide(std::move(file), limits);
@@ -131,7 +155,10 @@ std::optional<Result<FileView>> OpenPart(const std::string& path, const Limits& 
   }
   const std::vector<ModulePart>& parts = (*divided)->found.parts;
   if (const ModulePart* part = FindPart(parts, selector)) return PartView((*divided)->file, *part);
-  if (parts.empty()) return std::unexpected(NoSuchFile(path));
+  if (parts.empty()) {
+    return std::unexpected(
+        NamesNothing(whole, selector, "does not hold several modules", "name the file alone"));
+  }
   Error error = SeveralModules(whole, parts);
   error.message = "has no module " + selector;
   return std::unexpected(std::move(error));
@@ -168,7 +195,7 @@ Result<FileView> OpenInput(const std::string& path, const Limits& limits) {
   if (stat(path.c_str(), &status) == 0) {
     auto file = FileView::Open(path, limits);
     if (!file && S_ISDIR(status.st_mode)) {
-      file.error().hint = "name a module file; `hloscope info` lists those of a dump";
+      file.error().hint = kListsModules;
     }
     return file;
   }

@@ -4,30 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "core/analysis/align/fingerprint.h"
 #include "core/base/quick_hash.h"
+#include "core/base/sets/union_find.h"
 #include "core/hlo/string_pool.h"
 
 namespace hloscope::graph {
 namespace {
-
-class Sets {
- public:
-  explicit Sets(size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0u); }
-  uint32_t Find(uint32_t x) {
-    while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
-    return x;
-  }
-  void Join(uint32_t x, uint32_t y) { parent_[Find(x)] = Find(y); }
-
- private:
-  std::vector<uint32_t> parent_;
-};
 
 // Kernels without an operation of the given module, such as copies that the compiler added, belong
 // together where they do the same, and then where they have one name.
@@ -121,7 +108,7 @@ FusionComparison CompareFusion(const hlo::Module& given, const CompiledModule& a
   const auto in_b = MapOperations(given, b.links, out.b.map);
   const auto count_a = static_cast<uint32_t>(out.a.map.kernels.size());
   const auto count_b = static_cast<uint32_t>(out.b.map.kernels.size());
-  Sets sets(count_a + count_b);
+  UnionFind sets(count_a + count_b);
   for (uint32_t i = 0; i < given.instructions().size(); ++i) {
     const bool is_both = in_a[i] != kNoKernel && in_b[i] != kNoKernel;
     if (is_both && IsOperation(given, hlo::InstructionId(i))) sets.Join(in_a[i], count_a + in_b[i]);

@@ -3,6 +3,7 @@
 // followed through calls and loops while they run.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 
 #include "core/base/result.h"
 #include "core/base/scope_exit.h"
+#include "core/hlo/analysis/effects.h"
 #include "core/hlo/module.h"
 #include "core/runtime/device_scheduler.h"
 #include "core/runtime/observer.h"
@@ -25,8 +27,8 @@ namespace hloscope::runtime {
 struct RandomState {
   uint64_t stateful = 0;
   unsigned __int128 algorithm = 0;
-  // Why nobody knows how far they are: what would have moved them could not run.
-  std::optional<Error> lost = {};
+  // Why nobody knows how far each is, by hlo::Generator: what would have moved it could not run.
+  std::array<std::optional<Error>, hlo::kGenerators> lost = {};
 };
 
 // What the partitions of one replica share. Only the device whose turn it is may use it.

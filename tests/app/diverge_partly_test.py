@@ -67,11 +67,36 @@ class Partly(FolderTest):
         folder = self.dump(before_optimizations=PLAIN.format(op='negate'), cpu_after_optimizations=PLAIN.format(op='negate'))
         status, verdict = diverge('--passes', folder)
         self.assertEqual((status, verdict['status'], verdict['to_compare'], verdict['compared']), (0, 'equal', 2, 1))
-        self.assertIn('only 1 of 2 stages could be compared', verdict['verdict'])
+        self.assertIn('only 1 of 2 stages could be compared, the passes around the others together', verdict['verdict'])
         os.remove(self.path('module_0000.jit_f.0001.a.after_b.before_c.txt'))
         status, verdict = diverge('--passes', folder)
         self.assertEqual((status, verdict['compared'], verdict['to_compare']), (0, 1, 1))
         self.assertNotIn('only', verdict['verdict'])
+
+    def test_the_last_stages_are_not_compared(self):
+        # What the passes behind the last stage that is compared did is not known: neither where they cannot run nor be read.
+        for last, why in ((BROKEN, 'unknown'), ('HloModule jit_f\n\nENTRY e {\n  x = f32[4] para', 'para')):
+            folder = self.dump(before_optimizations=PLAIN.format(op='negate'), cpu_after_optimizations=last)
+            self.path('module_0000.jit_f.0001.a.after_b.before_c.txt', PLAIN.format(op='negate'))
+            status, verdict = diverge('--passes', folder)
+            self.assertEqual((status, verdict['status'], verdict['to_compare'], verdict['compared']), (3, 'unsupported', 2, 1), verdict)
+            self.assertIn('the last of 2 stages could not be compared: module_0000.jit_f.cpu_after_optimizations.txt', verdict['error'])
+            self.assertIn('no pass that could be compared changed the numbers', verdict['verdict'])
+            self.assertIn(why, verdict['error'])
+            # A difference before them is one all the same.
+            self.path('module_0000.jit_f.0001.a.after_b.before_c.txt', PLAIN.format(op='cosine'))
+            status, verdict = diverge('--passes', folder)
+            self.assertEqual((status, verdict['status'], verdict['pass']), (1, 'differs', 'b'))
+            self.assertIn('the last stage could not be compared', verdict['verdict'])
+
+    def test_a_pass_behind_a_stage_that_is_not_compared(self):
+        for middle in (BROKEN, 'HloModule jit_f\n\nENTRY e {\n  x = f32[4] para'):
+            self.path('module_0000.jit_f.0001.a.after_b.before_c.txt', middle)
+            self.path('module_0000.jit_f.0002.a.after_c.before_d.txt', PLAIN.format(op='cosine'))
+            folder = self.dump(before_optimizations=PLAIN.format(op='negate'))
+            status, verdict = diverge('--passes', folder)
+            self.assertEqual((status, verdict['pass']), (1, 'c'), verdict)
+            self.assertIn('it may as well have been b, whose stage could not be compared', verdict['verdict'])
 
     def test_a_result_without_a_value_is_no_agreement(self):
         # One of two results needs a constant whose elements the text leaves out.

@@ -128,6 +128,75 @@ ENTRY e {
   ROOT get.7 = f32[4] get-tuple-element(whi.7), index=1
 }
 '''
+# A computation that is called three times, the same with each call inlined, and with two of the calls in another computation.
+CALLED_THRICE = '''HloModule m
+step {
+  p = f32[4] parameter(0)
+  two = f32[] constant(2)
+  b = f32[4] broadcast(two), dimensions={}
+  m = f32[4] multiply(p, b)
+  ROOT s = f32[4] sine(m)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  c1 = f32[4] call(x), to_apply=step
+  n = f32[4] negate(c1)
+  c2 = f32[4] call(n), to_apply=step
+  e1 = f32[4] exponential(c2)
+  ROOT c3 = f32[4] call(e1), to_apply=step
+}
+'''
+CALLED_TWICE_DEEP = CALLED_THRICE.replace('''ENTRY e {
+  x = f32[4] parameter(0)
+  c1 = f32[4] call(x), to_apply=step
+  n = f32[4] negate(c1)
+  c2 = f32[4] call(n), to_apply=step
+''', '''outer {
+  x.1 = f32[4] parameter(0)
+  c1 = f32[4] call(x.1), to_apply=step
+  n = f32[4] negate(c1)
+  ROOT c2 = f32[4] call(n), to_apply=step
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  c2 = f32[4] call(x), to_apply=outer
+''')
+INLINED = '''HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  t1 = f32[] constant(2)
+  b1 = f32[4] broadcast(t1), dimensions={}
+  m1 = f32[4] multiply(x, b1)
+  sin1 = f32[4] sine(m1)
+  n = f32[4] negate(sin1)
+  t2 = f32[] constant(2)
+  b2 = f32[4] broadcast(t2), dimensions={}
+  m2 = f32[4] multiply(n, b2)
+  sin2 = f32[4] sine(m2)
+  e1 = f32[4] exponential(sin2)
+  t3 = f32[] constant(2)
+  b3 = f32[4] broadcast(t3), dimensions={}
+  m3 = f32[4] multiply(e1, b3)
+  ROOT sin3 = f32[4] sine(m3)
+}
+'''
+# Each call as a fusion of its own.
+FUSED = 'HloModule m\n' + ''.join(f'''fused{n} {{
+  p{n} = f32[4] parameter(0)
+  t{n} = f32[] constant(2)
+  b{n} = f32[4] broadcast(t{n}), dimensions={{}}
+  m{n} = f32[4] multiply(p{n}, b{n})
+  ROOT sin{n} = f32[4] sine(m{n})
+}}
+''' for n in (1, 2, 3)) + '''ENTRY e {
+  x = f32[4] parameter(0)
+  f1 = f32[4] fusion(x), kind=kLoop, calls=fused1
+  n = f32[4] negate(f1)
+  f2 = f32[4] fusion(n), kind=kLoop, calls=fused2
+  e1 = f32[4] exponential(f2)
+  ROOT f3 = f32[4] fusion(e1), kind=kLoop, calls=fused3
+}
+'''
 DIVIDED_BY_ITSELF = '''HloModule zero_by_itself
 ENTRY e {
   x = s32[3] parameter(0)
@@ -191,6 +260,37 @@ class TwoModules(FolderTest):
         self.assertIn('dimensions was {0} and became {}', verdict['verdict'])
         status, verdict = diverge(a, self.path('c.hlo', WIDE_LOOP.replace('FLIPPED', '0')))
         self.assertEqual((status, verdict['status']), (0, 'equal'), verdict)
+
+    def test_what_one_side_calls_several_times_and_the_other_inlined(self):
+        # One of three copies is another operation: each call is paired with its own copy.
+        a = self.path('a.hlo', CALLED_THRICE)
+        for number, call in ((1, 'c1'), (2, 'c2'), (3, 'c3')):
+            b = self.path('b.hlo', INLINED.replace(f'm{number} = f32[4] multiply', f'm{number} = f32[4] add'))
+            status, verdict = diverge(a, b)
+            self.assertEqual((status, verdict['instruction'], verdict['computation'], verdict['calls']),
+                             (1, 'm', 'step', f'called by {call}'), verdict)
+            self.assertEqual(verdict['edit']['what'], 'multiply became add')
+            self.assertIn(f'm{number} = ', verdict['edit']['after'])
+            self.assertIn('first differs at m in step (called by ' + call, verdict['verdict'])
+            status, verdict = diverge(b, a)
+            self.assertEqual((status, verdict['instruction'], verdict['computation'], verdict.get('calls')), (1, f'm{number}', 'e', None), verdict)
+            self.assertEqual(verdict['edit']['what'], 'add became multiply')
+        # The same against fusions, in calls of calls, and in all three: one finding.
+        inlined = INLINED.replace('m2 = f32[4] multiply', 'm2 = f32[4] add')
+        for text, other in ((CALLED_THRICE, FUSED.replace('m2 = f32[4] multiply', 'm2 = f32[4] add')), (CALLED_TWICE_DEEP, inlined)):
+            status, verdict = diverge(self.path('c.hlo', text), self.path('b.hlo', other))
+            self.assertEqual((status, verdict['instruction'], verdict['computation']), (1, 'm', 'step'), verdict)
+            self.assertIn('called by c2', verdict['calls'])
+            self.assertNotIn('~', json.dumps(verdict))
+        status, verdict = diverge(a, self.path('b.hlo', INLINED.replace('multiply', 'add')))
+        self.assertEqual((verdict['instruction'], verdict['calls'], verdict['edit']['what']), ('m', 'called by c1', 'multiply became add'), verdict)
+
+    def test_what_both_call_several_times(self):
+        results = CALLED_THRICE.replace('ROOT c3 = f32[4] call(e1), to_apply=step', 'ROOT t = (f32[4], f32[4]) tuple(c2, c1)')
+        a, b = self.path('a.hlo', results), self.path('b.hlo', results.replace('multiply', 'add'))
+        status, verdict = diverge(a, b)
+        self.assertEqual((status, verdict['instruction'], verdict['computation'], verdict['edit']['what'], verdict['findings'][1:]),
+                         (1, 'm', 'step', 'multiply became add', []), verdict)
 
     def test_expected_values_are_not_of_two_modules(self):
         a = self.path('a.hlo', MODULE)

@@ -316,6 +316,34 @@ class IgnoredInput(FolderTest):
         status, out, err = run('run', module, '--platform', 'interpreter')
         self.assertEqual(status, 3, out)
         self.assertIn('{1}      no value: d could not draw its random numbers, so those after it are unknown: ', out + err)
+        status, out, err = run('extract', module, 'r', '-o', self.path('part.hlo'), '--json')
+        report = json.loads(out)
+        self.assertEqual((report['inputs'], report['expected']), (None, None), out + err)
+        # A draw that nothing uses is not executed: it moves nothing.
+        with open(module, encoding='utf-8') as file:
+            text = file.read()
+        unused = self.path('unused.hlo', text.replace('ROOT z = (u64[], u64[]) tuple(d, r)', 'ROOT z = (u64[], u64[]) tuple(r, r)'))
+        status, out, err = run('run', unused, '--platform', 'interpreter')
+        self.assertEqual(status, 0, out + err)
+        status, out, err = run('extract', unused, 'r', '-o', self.path('part.hlo'), '--json')
+        self.assertIsNotNone(json.loads(out)['expected'], out + err)
+
+    def test_each_generator_has_a_state_of_its_own(self):
+        """A branch that may have drawn from one says nothing of the other."""
+        counter, seed = 'u64[2] rng-get-and-update-state(), delta=1', 'u64[] custom-call(), custom_call_target="GetRngSeed"'
+        for drawn, kind, known in ((counter, 'u64[2]', 'b'), (seed, 'u64[]', 'a')):
+            one = '{1,2}' if kind == 'u64[2]' else '1'
+            module = self.path('two.hlo', 'HloModule m\nf {\n  y = f32[2] parameter(0)\n  ROOT s = ' + drawn + '\n}\ng {\n'
+                               '  y = f32[2] parameter(0)\n  ROOT s = ' + kind + ' constant(' + one + ')\n}\nENTRY e {\n  x = f32[2] parameter(0)\n'
+                               '  p = pred[] custom-call(x), custom_call_target="xla_ffi_python_cpu_callback"\n'
+                               '  d = ' + kind + ' conditional(p, x, x), true_computation=f, false_computation=g\n'
+                               '  a = ' + counter + '\n  b = ' + seed + '\n  ROOT z = (' + kind + ', u64[2], u64[]) tuple(d, a, b)\n}\n')
+            status, out, err = run('run', module, '--platform', 'interpreter')
+            self.assertEqual(status, 3, out)
+            lost, kept = ('{1}', '{2}') if known == 'b' else ('{2}', '{1}')
+            lines = (out + err).splitlines()
+            self.assertTrue(any(line.strip().startswith(lost) and 'no value' in line for line in lines), out + err)
+            self.assertFalse(any(line.strip().startswith(kept) and 'no value' in line for line in lines), out + err)
 
     def test_what_is_received_needs_what_is_sent(self):
         transfer = ', channel_id=1, frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n'

@@ -77,5 +77,86 @@ class NamedValues(FolderTest):
         self.assertEqual((status, found['status'], found['outputs'][0]['name_b']), (0, 'equal', 'loss'))
 
 
+ELIDED = '''HloModule m
+
+ENTRY e {
+  x = f32[2] parameter(0)
+  c.1 = f32[2] constant({...})
+  d.2 = f32[2] constant({...})
+  k = f32[2] constant({10, 20})
+  a = f32[2] add(x, c.1)
+  b = f32[2] add(a, k)
+  ROOT r = (f32[2], f32[2]) tuple(b, d.2)
+}
+'''
+
+
+class GivenConstants(FolderTest):
+    def setUp(self):
+        super().setUp()
+        self.module = self.path('m.hlo', ELIDED)
+        self.inputs = self.path('in.npz')
+        write_npz(self.inputs, {'in0': array(1, 2)})
+
+    def given(self, **arrays):
+        path = self.path('c.npz')
+        write_npz(path, {name.replace('__', '.'): value for name, value in arrays.items()})
+        return path
+
+    def tool(self, *arguments):
+        return subprocess.run([HLOSCOPE, *arguments], capture_output=True, text=True, check=False, timeout=120)
+
+    def run_it(self, *arguments):
+        return self.tool('run', self.module, '--inputs', self.inputs, '--print_literals', *arguments)
+
+    def test_values_by_name(self):
+        for arrays in ({'c__1': array(100, 200), 'd__2': array(7, 8)}, {'c_1': array(100, 200), 'd_2': array(7, 8)}):
+            for platform in ('interpreter', 'cpu'):
+                done = self.run_it('--constants', self.given(**arrays), '--platform', platform)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn('{111, 222}', done.stdout)
+                self.assertIn('{7, 8}', done.stdout)
+                self.assertIn('the values of 2 elided constants are those of', done.stdout + done.stderr)
+
+    def test_the_rest_is_generated_or_missing(self):
+        one = self.given(c__1=array(100, 200), other=array(1))
+        done = self.run_it('--constants', one)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('{111, 222}', done.stdout)
+        self.assertIn('1 is still elided; other is of no constant', done.stdout + done.stderr)
+        self.assertIn('d.2: the value of constant f32[2] is elided', done.stdout + done.stderr)
+        done = self.run_it('--constants', one, '--fill-elided', '3')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('{111, 222}', done.stdout)
+        self.assertIn('1 elided constant is generated from seed 3', done.stdout + done.stderr)
+
+    def test_what_does_not_fit(self):
+        for arrays, error in (({'c__1': array(1, 2, 3)}, 'c.1'), ({'c__9': array(1, 2)}, 'no array is of a constant of module m (it has c.9)'),
+                              ({'c__9': array(1, 2)}, 'did you mean `c.1`'), ({'k': array(1, 2)}, 'k: the constant has its values in the module')):
+            done = self.run_it('--constants', self.given(**arrays))
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(error, done.stderr)
+            self.assertIn(self.path('c.npz'), done.stderr)
+
+    def test_other_commands(self):
+        constants = self.given(c__1=array(100, 200), d__2=array(7, 8))
+        done = self.tool('extract', self.module, 'a', '--depth', '1', '--constants', constants, '-o', self.path('a.hlo'))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path('a.hlo'), encoding='utf-8') as file:
+            self.assertIn('{100, 200}', file.read())
+        bundle = self.path('m.hlob')
+        done = self.tool('bundle', 'create', self.module, '--constants', constants, '-o', bundle)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.tool('run', bundle, '--inputs', self.inputs, '--print_literals')
+        self.assertIn('{111, 222}', done.stdout)
+        # Stage by stage.
+        os.makedirs(self.path('dump'))
+        for name in ('before_optimizations', 'cpu_after_optimizations'):
+            self.path(f'dump/module_0001.m.{name}.txt', ELIDED)
+        done = self.tool('diverge', '--passes', self.path('dump'), '--constants', constants)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotEqual(self.tool('diverge', '--passes', self.path('dump')).returncode, 0)
+
+
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1])

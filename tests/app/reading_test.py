@@ -348,6 +348,20 @@ class Reading(unittest.TestCase):
             status, _, err = run(*command)
             self.assertEqual(status, 2)
             self.assertIn('did you mean `argument`', err, command)
+            self.assertTrue(err.startswith(f'{path}: '), err)
+
+    def test_a_name_behind_a_path_that_is_there(self):
+        path, dump = self.file('m.hlo', BEFORE), self.dump()
+        for command, errors in ((['run', path + ':nothing'], [f'{path}: does not hold several modules: `:nothing` names nothing in it', 'name the file alone']),
+                                (['show', dump + ':nothing'], [f'{dump}: is a folder: `:nothing` names nothing in it', 'name a module file']),
+                                (['why', dump, 'nothing'], [f'{dump}: no instruction nothing in the compiled module', 'has no fusion']),
+                                (['why', dump, 'aa', '--module', 'jit_f'], [f'{dump}: no instruction aa']),
+                                (['compare', dump, dump, '--module', 'jit_ff'], [f'none of {dump}, {dump} has a module jit_ff', 'did you mean `jit_f`']),
+                                (['compare', dump, dump, '--module', 'qqqqqq'], ['modules: jit_f, jit_g'])):
+            status, _, err = run(*command)
+            self.assertEqual(status, 2, command)
+            for error in errors:
+                self.assertIn(error, err, command)
 
     def test_a_name_that_is_nowhere_near_says_what_there_is(self):
         path, dump = self.file('m.hlo', BEFORE), os.path.join(SAMPLES, 'softmax_passes_a100')

@@ -72,6 +72,7 @@ TEST_F(RunOptionsTest, WhatABundleRecordsIsReadFromItsCommand) {
 TEST_F(RunOptionsTest, FilesAreInTheCommandThatRunsTheSameAgain) {
   RunSpec request = ChangedRequest();
   request.inputs.literals_file = "literals";
+  request.inputs.constants = "constants.npz";
   request.reference.python = "python";
   std::istringstream line(run_.OptionsText(request));
   std::vector<std::string> words;

@@ -314,6 +314,44 @@ TEST(Isolate, PiecesGrowUntilTheyDifferAndNoFurther) {
   EXPECT_EQ(large.error().message, "their parts are many times the module");
 }
 
+// Where not all values are kept they are computed again, and what could not be tried is said.
+TEST(Isolate, PiecesGrowWhereValuesAreNotKept) {
+  const auto right = *replay::MakePlatform("interpreter");
+  const auto grow = [&](const std::string& text, int64_t keep_bytes) {
+    const auto parsed = hlo::ParseText(text);
+    EXPECT_TRUE(parsed.ok());
+    WrongAboutPairs wrong;
+    IsolateRequest request;
+    request.platform = &wrong;
+    request.reference = right.get();
+    request.keep_bytes = keep_bytes;
+    Isolation isolation(*parsed.module, request);
+    const std::vector<Literal> inputs = {
+        Literal::Dense(hlo::Shape::Array(hlo::ElementType::kF32, {8}), std::vector<std::byte>(32))};
+    EXPECT_TRUE(isolation.Run(inputs, [](const InstructionReport&) {}).has_value());
+    return isolation.GrowPieces();
+  };
+  // The exponential is the last of a window of 64, the tanh is in the next one.
+  std::string text = "HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n";
+  for (int k = 0; k < 200; ++k) {
+    const std::string of = k == 0 ? "p" : fmt::format("x{}", k - 1);
+    const std::string_view opcode = k == 63 ? "exponential" : k == 66 ? "tanh" : "negate";
+    text += fmt::format("  {}x{} = f32[8] {}({})\n", k == 199 ? "ROOT " : "", k, opcode, of);
+  }
+  text += "}\n";
+  const auto all = grow(text, int64_t{1} << 31), some = grow(text, 40 * 32);
+  ASSERT_TRUE(all.has_value() && all->has_value());
+  ASSERT_TRUE(some.has_value()) << some.error().message;
+  ASSERT_TRUE(some->has_value());
+  EXPECT_EQ((*some)->instruction, (*all)->instruction);
+  EXPECT_EQ((*some)->instruction, "x66");
+  EXPECT_EQ((*some)->together_with, (*all)->together_with);
+  // Without the values no answer is given that all was tried.
+  const auto none = grow(text, 0);
+  ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().message, "values of some take more than the 0 bytes that are kept");
+}
+
 // A piece that a depth does not make larger is not run again.
 TEST(Isolate, NoPieceRunsTwice) {
   const auto right = *replay::MakePlatform("interpreter");

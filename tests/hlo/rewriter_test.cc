@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/rewrite/separate_calls.h"
+
 namespace hloscope::hlo {
 namespace {
 
@@ -190,6 +193,82 @@ TEST(RewriterTest, ControlPredecessorsComeFirst) {
   EXPECT_EQ(Dump(*result->module, result->module->entry()),
             "p0=parameter()\np1=parameter()\nlate=abs(p0 )\nuser=abs(p0 )\na=add(user p1 )\n"
             "n=negate(a )\ndead=abs(p0 )\nm=multiply(n a )*\n");
+}
+
+// `outer` calls `inner` twice, and the entry `outer` twice and `inner` once.
+std::shared_ptr<const Module> Shared() {
+  Maker make;
+  const ComputationId inner = make.Declare("inner"), outer = make.Declare("outer"),
+                      entry = make.Declare("e");
+  const auto call = [&](std::string_view name, InstructionId operand, ComputationId callee) {
+    return make.Add(name, Opcode::kCall, {operand},
+                    {make.builder().MakeComputation(kToApply, callee)});
+  };
+  make.Begin(inner);
+  const InstructionId p = make.Parameter("p", 0), first = make.Add("first", Opcode::kNegate, {p});
+  const uint32_t before[] = {first.index};
+  make.End(make.Add("second", Opcode::kAbs, {p},
+                    {make.builder().MakeIds(kControlPredecessors, before)}));
+  make.Begin(outer);
+  const InstructionId q = make.Parameter("q", 0);
+  make.End(call("y", call("x", q, inner), inner));
+  make.Begin(entry);
+  const InstructionId r = make.Parameter("r", 0);
+  make.End(call("c", call("b", call("a", r, outer), outer), inner));
+  return make.Build(entry);
+}
+
+TEST(SeparateCallsTest, EachCallHasItsOwn) {
+  const auto shared = Shared();
+  const SeparatedModule separated = SeparateCalls(shared);
+  const Module& m = *separated.module;
+  EXPECT_TRUE(separated.is_whole);
+  ASSERT_EQ(m.computations().size(), 8u);  // outer twice, inner five times, the entry
+  ASSERT_EQ(separated.original.size(), 8u);
+  EXPECT_EQ(separated.was_shared, (std::vector<bool>{true, true, false}));
+  for (uint32_t c = 0; c < 8; ++c) {
+    const ComputationId id(c);
+    if (id == m.entry_id()) continue;
+    EXPECT_TRUE(CallGraphOf(m).OnlyCaller(id).valid()) << m[m[id].name];
+    EXPECT_TRUE(m[m[id].name].starts_with((*shared)[(*shared)[separated.original[c]].name]));
+    if (separated.original[c].index != 0) continue;
+    // What comes first is in the same copy.
+    const auto first = m.IdsOf(*m.Find(m[m[id].root], kControlPredecessors));
+    ASSERT_EQ(first.size(), 1u);
+    EXPECT_EQ(m[InstructionId(first[0])].computation, id);
+    EXPECT_EQ(m.name(InstructionId(first[0])), "first");
+  }
+  // Ids stay.
+  for (uint32_t i = 0; i < shared->instructions().size(); ++i)
+    EXPECT_EQ(m.name(InstructionId(i)), shared->name(InstructionId(i)));
+}
+
+TEST(SeparateCallsTest, NothingSharedIsTheSameModule) {
+  const auto module = Small();
+  EXPECT_EQ(SeparateCalls(module).module, module);
+}
+
+TEST(SeparateCallsTest, CopiesAreBounded) {
+  // Each of them calls the next one twice.
+  Maker make;
+  std::vector<ComputationId> levels;
+  for (int level = 0; level < 40; ++level)
+    levels.push_back(make.Declare("l" + std::to_string(level)));
+  for (size_t level = 0; level < levels.size(); ++level) {
+    make.Begin(levels[level]);
+    InstructionId value = make.Parameter("p" + std::to_string(level), 0);
+    for (const char* const name : {"a", "b"}) {
+      std::vector<Attribute> attributes;
+      if (level > 0)
+        attributes.push_back(make.builder().MakeComputation(kToApply, levels[level - 1]));
+      const Opcode opcode = level > 0 ? Opcode::kCall : Opcode::kNegate;
+      value = make.Add(name + std::to_string(level), opcode, {value}, attributes);
+    }
+    make.End(value);
+  }
+  const SeparatedModule separated = SeparateCalls(make.Build(levels.back()));
+  EXPECT_FALSE(separated.is_whole);
+  EXPECT_LT(separated.module->instructions().size(), 50'000u);
 }
 
 TEST(RewriterTest, LongChainsAndWideFansNeedNoStack) {

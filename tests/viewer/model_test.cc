@@ -176,8 +176,10 @@ TEST(SelectionText, NamesThatWereMistypedAreGuessed) {
   const auto other = SelectionFromText(**dump, "x" + module);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().hint, "did you mean `" + module + "`?");
+  EXPECT_EQ(other.error().place.file, (*dump)->path());
   const auto instruction = SelectionFromText(**dump, module + ":paramete.1");
   ASSERT_FALSE(instruction);
+  EXPECT_EQ(instruction.error().place.file, (*dump)->path());
   EXPECT_TRUE(instruction.error().hint.starts_with("did you mean `param"))
       << instruction.error().hint;
 }

@@ -308,9 +308,7 @@ Selection FindGraphNode(const dump::DumpModel& dump, std::string_view text) {
   return {};
 }
 
-}  // namespace
-
-Result<Selection> SelectionFromText(const dump::DumpModel& dump, std::string_view text) {
+Result<Selection> FindSelection(const dump::DumpModel& dump, std::string_view text) {
   size_t colon = text.rfind(':');
   std::string_view place = text.substr(0, colon), instruction;
   if (colon != std::string_view::npos) instruction = text.substr(colon + 1);
@@ -352,6 +350,14 @@ Result<Selection> SelectionFromText(const dump::DumpModel& dump, std::string_vie
   return InputError(
       fmt::format("module {} has no instruction {}", RepairUtf8(name), RepairUtf8(instruction)),
       hint.empty() ? "`hloscope find` looks for names" : hint);
+}
+
+}  // namespace
+
+Result<Selection> SelectionFromText(const dump::DumpModel& dump, std::string_view text) {
+  Result<Selection> found = FindSelection(dump, text);
+  if (!found && found.error().place.file.empty()) found.error().place.file = dump.path();
+  return found;
 }
 
 }  // namespace hloscope::viewer

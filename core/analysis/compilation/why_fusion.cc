@@ -2,9 +2,13 @@
 #include "core/analysis/compilation/why_fusion.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "core/analysis/align/fusion_facts.h"
 #include "core/analysis/align/provenance.h"
@@ -25,6 +29,23 @@ using Node = FusionReplay::Node;
 using ModelPtr = std::shared_ptr<const DumpModel>;
 
 constexpr float kMinSure = 0.5F;  // of a link between stages
+
+// Of the compiled module: the nearest name, else fusions that there are.
+std::unexpected<Error> NotCompiled(const hlo::Module& compiled, const std::string& name) {
+  constexpr size_t kShown = 5;
+  std::vector<std::string_view> fusions;
+  for (const hlo::Instruction& instruction : compiled.instructions()) {
+    if (instruction.opcode == hlo::Opcode::kFusion) fusions.push_back(compiled[instruction.name]);
+  }
+  std::string hint = hlo::SimilarInstruction(compiled, name);
+  if (hint.empty() && fusions.empty()) hint = "the compiled module has no fusion";
+  if (hint.empty()) {
+    const auto first = std::span(fusions).first(std::min(fusions.size(), kShown));
+    hint =
+        fmt::format("fusions: {}{}", fmt::join(first, ", "), fusions.size() > kShown ? ", …" : "");
+  }
+  return InputError(fmt::format("no instruction {} in the compiled module", name), hint);
+}
 
 std::unexpected<Error> NoInstruction(const RecordedFusion& process, const std::string& name) {
   ClosestText closest(name);
@@ -330,9 +351,7 @@ Result<FusionAnswer> WhyFusion(const ModelPtr& model, int32_t module, const std:
   const hlo::InstructionId id = hlo::FindInstruction(*compiled, fusion);
   const Provenance provenance(model, module);
   if (dump::IsOwnCompilation(*model, module)) {
-    if (!id.valid())
-      return InputError(fmt::format("no instruction {} in the compiled module", fusion),
-                        hlo::SimilarInstruction(*compiled, fusion));
+    if (!id.valid()) return NotCompiled(*compiled, fusion);
     HLOSCOPE_ASSIGN_OR_RETURN(const FusionFacts facts, FusionFactsOf(provenance, last, id));
     answer.made_by = "fusion";
     AddOwn(facts.decisions, answer);
@@ -359,9 +378,7 @@ Result<FusionAnswer> WhyFusion(const ModelPtr& model, int32_t module, const std:
                     node->name, answer.step);
     return answer;
   }
-  if (!id.valid())
-    return InputError(fmt::format("no instruction {} in the compiled module", fusion),
-                      hlo::SimilarInstruction(*compiled, fusion));
+  if (!id.valid()) return NotCompiled(*compiled, fusion);
   if ((*compiled)[id].opcode != hlo::Opcode::kFusion)
     return InputError(fmt::format("{} is not a fusion", fusion),
                       "--not-fused A B asks about two instructions");

@@ -125,7 +125,8 @@ Status FillElidedConstants(AdaptState& state) {
     return InputError(
         fmt::format("{}: the value of constant {} is elided in the file ({{...}})",
                     module.name(first), hlo::ToString(module.shape(first), false)),
-        "use the .hlo.pb of the dump, dump with --xla_dump_large_constants, or give --fill-elided");
+        "use the .hlo.pb of the dump, dump with --xla_dump_large_constants, or give --constants or "
+        "--fill-elided");
   }
   for (InstructionId id : elided) {
     if (module.shape(id).IsArray() && module.shape(id).ByteSize()) continue;

@@ -114,7 +114,7 @@ class ConvolutionKernel {
           Value* first = b.CreateAdd(b.CreateMul(step, Int(vectors_ * width_)), Int(v * width_));
           const bool is_even = out_[d] % (vectors_ * width_) == 0;
           if (!is_even) first = function_.Smaller(first, Int(out_[d] - width_));
-          at_[d].push_back({first, width_ == 1 ? 0 : 1, nullptr, is_even ? width_ : 1});
+          at_[d].push_back(LanesFrom(first, width_, is_even ? width_ : 1));
         }
       } else if (IsBlocked(d)) {
         Value* first = function_.Smaller(b.CreateMul(step, Int(block_)), Int(out_[d] - block_));

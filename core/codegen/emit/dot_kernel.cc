@@ -250,7 +250,7 @@ class DotKernel {
     });
   }
   Products::Number RightAt(int64_t vector) {
-    const LaneNumber lanes{columns_[static_cast<size_t>(vector)], width_ == 1 ? 0 : 1, nullptr, 1};
+    const LaneNumber lanes = LanesFrom(columns_[static_cast<size_t>(vector)], width_);
     return runs_.Right(function_.builder(),
                        emitter_->Emit(right_.id, IndexOf(right_, right_at_, lanes)));
   }

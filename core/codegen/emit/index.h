@@ -29,6 +29,12 @@ struct LaneNumber {
   auto operator<=>(const LaneNumber&) const = default;
 };
 
+// `first` in the first of `width` lanes, and one more in each lane behind it. `multiple`: what is
+// known to divide `first`.
+inline LaneNumber LanesFrom(llvm::Value* first, int width, int64_t multiple = 1) {
+  return {first, width == 1 ? 0 : 1, nullptr, multiple};
+}
+
 // The dimensions from one on, as one row-major number.
 struct IndexGroup {
   size_t count = 1;

@@ -231,9 +231,7 @@ class LoopKernel {
     function_.Loop(from, to, width_,
                    [&](Value* i) { Vector(math, emitter, outer, Lanes(LaneStart(i, to))); });
   }
-  LaneNumber Lanes(Value* at) const {
-    return {at, width_ == 1 ? 0 : 1, nullptr, std::gcd(row_, width_)};
-  }
+  LaneNumber Lanes(Value* at) const { return LanesFrom(at, width_, std::gcd(row_, width_)); }
 
   void Vector(IndexMath& math, ElementEmitter& emitter, const std::vector<LaneNumber>& outer,
               const LaneNumber& lanes) {

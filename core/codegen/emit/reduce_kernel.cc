@@ -245,7 +245,7 @@ class ReduceKernel {
     Value* at = function_->builder().CreateMul(vector, Int(width_));
     return size % width_ == 0 ? at : function_->Smaller(at, Int(size - width_));
   }
-  LaneNumber Lanes(Value* at) const { return {at, width_ == 1 ? 0 : 1, nullptr, 1}; }
+  LaneNumber Lanes(Value* at) const { return LanesFrom(at, width_); }
 
   void Write(const Accumulators& values, Value* result, int lanes) {
     Builder& b = function_->builder();

@@ -257,7 +257,7 @@ class RowKernel {
     Builder& b = function_.builder();
     const bool is_even = form_.row_size % width_ == 0;
     Value* at = is_even ? i : function_.Smaller(i, Int(form_.row_size - width_));
-    const LaneNumber lanes{at, width_ == 1 ? 0 : 1, nullptr, std::gcd(form_.row_size, width_)};
+    const LaneNumber lanes = LanesFrom(at, width_, std::gcd(form_.row_size, width_));
     Index index;
     if (form_.leading > 0) index.groups.push_back({form_.leading, math_->FromScalar(row_)});
     index.groups.push_back({rank_ - form_.leading, lanes});

@@ -269,7 +269,7 @@ class ScanKernel {
       Value* is_below = b.CreateICmpULT(lanes, IntegerLike(lanes, limit));
       mask = mask == nullptr ? is_below : b.CreateAnd(mask, is_below);
     };
-    if (in_lanes_ && count % width_ != 0) add({i, width_ == 1 ? 0 : 1, nullptr, 1}, count);
+    if (in_lanes_ && count % width_ != 0) add(LanesFrom(i, width_), count);
     if (line.is_clipped) add(Position(line, i), line.size);
     return mask;
   }

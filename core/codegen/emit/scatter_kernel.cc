@@ -171,7 +171,7 @@ class ScatterKernel {
     Builder& b = function_.builder();
     const bool is_even = count % width_ == 0;
     Value* at = is_even ? i : function_.Smaller(i, function_.Int(count - width_));
-    const LaneNumber number = {at, width_ == 1 ? 0 : 1, nullptr, is_even ? width_ : 1};
+    const LaneNumber number = LanesFrom(at, width_, is_even ? width_ : 1);
     const auto index_of = [&](size_t rank) {
       Index index;
       if (rank > 0) index.groups.push_back({rank, number});

@@ -194,7 +194,7 @@ class SortKernel {
     IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     Value* at = function_.Smaller(i, function_.Int(length_ - width_));
-    const LaneNumber lanes{at, width_ == 1 ? 0 : 1, nullptr, 1};
+    const LaneNumber lanes = LanesFrom(at, width_);
     Index index;
     if (dimension_ > 0) index.groups.push_back({dimension_, math.FromScalar(outer)});
     index.groups.push_back({1, lanes});

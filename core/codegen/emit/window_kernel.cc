@@ -76,7 +76,7 @@ class WindowKernel {
     for (size_t d = sizes_.empty() ? 0 : sizes_.size() - 1; d-- > 0;) {
       place_[d] = math_->TakeLast(rest, sizes_[d]);
     }
-    if (!sizes_.empty()) place_.back() = {at, width_ == 1 ? 0 : 1, nullptr, 1};
+    if (!sizes_.empty()) place_.back() = LanesFrom(at, width_);
     position_.assign(sizes_.size(), math_->Constant(0));
     const Accumulators total = Fold(0, reducers_.Start(*emitter_, b, width_), {});
     const Accumulators results = reducers_.Results(*emitter_, b, total);

@@ -223,6 +223,13 @@ ReportSection ReplaySection(const ReportFacts& facts) {
       "# with hloscope\nhloscope bundle check {0}\nhloscope bundle open {0} --into bundle && cd "
       "bundle\n{1}\n",
       facts.out_name, run);
+  if (has(dump::BundlePart::kAfterPass)) {
+    section.code += "hloscope diverge after_pass.hlo before_pass.hlo";
+    if (manifest.request.inputs.seed != 0)
+      section.code += fmt::format(" --seed {}", manifest.request.inputs.seed);
+    if (has(dump::BundlePart::kInputs)) section.code += " --inputs inputs.npz";
+    section.code += "\n";
+  }
   if (has(dump::BundlePart::kReduced)) {
     std::string small = "hloscope run reduced.hlo";
     if (const std::string options = RunOptionsText(manifest.request); !options.empty()) {

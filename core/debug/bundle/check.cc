@@ -226,7 +226,12 @@ class Check {
     }
     check_.status = why.empty() ? CheckStatus::kReproduced : CheckStatus::kNotReproduced;
     std::string what = now.failure ? now.failure->text : "nothing fails, as recorded";
-    if (!now.failure && HoldsDifference()) what += "; what `diverge` found is not replayed";
+    if (!now.failure && HoldsDifference()) {
+      what += "; what `diverge` found is not replayed";
+      if (bundle_.Has(BundlePart::kAfterPass))
+        what +=
+            ": `hloscope diverge after_pass.hlo before_pass.hlo` of the unpacked files shows it";
+    }
     check_.verdict = why.empty() ? "reproduced: " + what : "not reproduced: " + why;
     if (!why.empty()) {
       BoundTexts(check_.notes);

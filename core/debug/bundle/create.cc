@@ -259,7 +259,8 @@ class Creation {
 
   void Learn() {
     LearnFrom(*source_.module, redactor_);
-    for (const auto& module : {source_.other, source_.reduced}) {
+    for (const auto& module :
+         {source_.other, source_.before_pass, source_.after_pass, source_.reduced}) {
       if (module != nullptr) LearnFrom(*module, redactor_);
     }
     for (const std::string* text :
@@ -274,6 +275,32 @@ class Creation {
 
   void Add(BundlePart part, std::string bytes) {
     if (!bytes.empty()) parts_.emplace_back(part, std::move(bytes));
+  }
+
+  // A module beside that of the run.
+  Status AddBeside(BundlePart part, const std::shared_ptr<const hlo::Module>& module) {
+    if (module == nullptr) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const RedactedModule redacted,
+        RedactModule(*module, redactor_, source_.redaction, source_.request.limits));
+    Add(part, redacted.text);
+    const std::string_view file = dump::FileOf(part);
+    for (const std::string& note : redacted.notes) Note(fmt::format("{}: {}", file, note));
+    for (const std::string& note : SpelledSecrets(*module, redactor_))
+      Note(fmt::format("{}: {}", file, note));
+    return {};
+  }
+
+  // The two around the pass that is blamed; a dump may be larger than a report should be.
+  Status AddStages() {
+    constexpr size_t kMaxBytes = size_t{16} << 20;  // of both, in memory
+    if (source_.before_pass == nullptr || source_.after_pass == nullptr) return {};
+    if (source_.before_pass->MemoryBytes() + source_.after_pass->MemoryBytes() > kMaxBytes) {
+      Note("the modules around the pass that the verdict blames are left out: they are large");
+      return {};
+    }
+    HLOSCOPE_TRY(AddBeside(BundlePart::kBeforePass, source_.before_pass));
+    return AddBeside(BundlePart::kAfterPass, source_.after_pass);
   }
 
   Status AddModules() {
@@ -299,14 +326,8 @@ class Creation {
                                 PackKernels(source_.kernels, redactor_, source_.redaction, limits));
       Add(BundlePart::kDump, std::move(kernels));
     }
-    if (source_.other != nullptr) {
-      HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule other,
-                                RedactModule(*source_.other, redactor_, source_.redaction, limits));
-      Add(BundlePart::kOther, other.text);
-      for (const std::string& note : other.notes) Note("other.hlo: " + note);
-      for (const std::string& note : SpelledSecrets(*source_.other, redactor_))
-        Note("other.hlo: " + note);
-    }
+    HLOSCOPE_TRY(AddBeside(BundlePart::kOther, source_.other));
+    HLOSCOPE_TRY(AddStages());
     if (source_.reduced == nullptr) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule reduced,
                               RedactModule(*source_.reduced, redactor_, source_.redaction, limits));

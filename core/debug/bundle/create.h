@@ -42,6 +42,8 @@ struct BundleSource {
   std::string note;
   std::vector<std::string> notes;            // which module of a dump it is, and such, in sentences
   std::shared_ptr<const hlo::Module> other;  // whose results are those expected; null: none
+  // Around the pass that the verdict blames; null: none, or the dump is not at hand.
+  std::shared_ptr<const hlo::Module> before_pass, after_pass;
   std::shared_ptr<const hlo::Module> reduced;
   std::vector<hlo::Literal> reduced_arguments;  // what it fails on; empty: made up from the seed
 

@@ -247,8 +247,11 @@ class SplitExecutable : public Executable {
 class FallbackPlatform : public replay::Platform {
  public:
   FallbackPlatform(std::unique_ptr<replay::Platform> platform, MakeHost make_host,
-                   Fallback fallback)
-      : platform_(std::move(platform)), make_host_(std::move(make_host)), fallback_(fallback) {}
+                   Fallback fallback, Now now)
+      : platform_(std::move(platform)),
+        make_host_(std::move(make_host)),
+        fallback_(fallback),
+        now_(std::move(now)) {}
 
   std::string_view name() const override { return platform_->name(); }
 
@@ -287,12 +290,12 @@ class FallbackPlatform : public replay::Platform {
     // A name is worth half of the time that is left: the error must not be lost to the deadline.
     std::optional<std::chrono::steady_clock::time_point> until;
     if (fallback_ != Fallback::kHost && options.budget.deadline) {
-      const auto now = std::chrono::steady_clock::now();
+      const auto now = now_();
       until = now + (*options.budget.deadline - now) / 2;
     }
     const RefusalSearch::Load load =
         [&](const std::shared_ptr<const Module>& part) -> Result<std::optional<Error>> {
-      if (until && std::chrono::steady_clock::now() >= *until) return std::nullopt;
+      if (until && now_() >= *until) return std::nullopt;
       const auto loaded = platform_->Load(part, options);
       if (loaded.has_value()) return std::nullopt;
       if (Ends(loaded.error(), options)) return std::unexpected(loaded.error());
@@ -416,6 +419,7 @@ class FallbackPlatform : public replay::Platform {
   std::shared_ptr<replay::Platform> platform_;
   MakeHost make_host_;
   Fallback fallback_;
+  Now now_;
 };
 
 // A module that the platform loaded. What its run is refused for leads to another, once.
@@ -466,8 +470,9 @@ Result<std::unique_ptr<Executable>> FallbackPlatform::Watched(std::shared_ptr<co
 }  // namespace
 
 std::unique_ptr<replay::Platform> WithFallback(std::unique_ptr<replay::Platform> platform,
-                                               MakeHost make_host, Fallback fallback) {
-  return std::make_unique<FallbackPlatform>(std::move(platform), std::move(make_host), fallback);
+                                               MakeHost make_host, Fallback fallback, Now now) {
+  return std::make_unique<FallbackPlatform>(std::move(platform), std::move(make_host), fallback,
+                                            std::move(now));
 }
 
 }  // namespace hloscope::debug

@@ -1,6 +1,7 @@
 // Fallbacks: what a platform refuses is named, or runs on the host beside it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,7 +24,10 @@ enum class Fallback : uint8_t {
 // Loading tries parts of a module that is refused until it is known what in it is to blame: with
 // kError and kCallbacks some, with kHost as many as it takes.
 using MakeHost = std::function<Result<std::unique_ptr<replay::Platform>>()>;
+// `now`: the clock that says how much of a deadline is left for that; a test has its own.
+using Now = std::function<std::chrono::steady_clock::time_point()>;
 std::unique_ptr<replay::Platform> WithFallback(std::unique_ptr<replay::Platform> platform,
-                                               MakeHost make_host, Fallback fallback);
+                                               MakeHost make_host, Fallback fallback,
+                                               Now now = &std::chrono::steady_clock::now);
 
 }  // namespace hloscope::debug

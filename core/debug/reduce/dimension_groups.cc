@@ -18,28 +18,25 @@ using hlo::Opcode;
 using hlo::Shape;
 
 DimensionGroups::DimensionGroups(const hlo::Module& module)
-    : module_(module), leaves_(module.instructions().size()), parent_{0}, kept_{true} {
+    : module_(module), leaves_(module.instructions().size()), sets_(1), kept_{true} {
   Number();
   for (uint32_t i = 0; i < module.instructions().size(); ++i) Visit(InstructionId(i));
-  std::vector<bool> seen(parent_.size(), false);
-  for (uint32_t d = 0; d < parent_.size(); ++d) {
-    const uint32_t root = Root(d);
-    if (!kept_[root] && !seen[root]) droppable_.push_back(root);
-    seen[root] = true;
+  for (uint32_t d = 0; d < sets_.size(); ++d) {
+    if (sets_.Find(d) == d && !kept_[d]) droppable_.push_back(d);
   }
 }
 
 uint32_t DimensionGroups::GroupOf(InstructionId id, size_t leaf, size_t d) const {
-  return Root(Dimension(id, leaf, d));
+  return sets_.Find(Dimension(id, leaf, d));
 }
 
 void DimensionGroups::Number() {
   for (uint32_t i = 0; i < module_.instructions().size(); ++i) {
     for (const hlo::Shape* shape : module_.shape(InstructionId(i)).LeafShapes()) {
-      const auto first = static_cast<uint32_t>(parent_.size());
+      const auto first = static_cast<uint32_t>(sets_.size());
       leaves_[i].push_back({first, shape->rank()});
       for (size_t d = 0; d < shape->rank(); ++d) {
-        parent_.push_back(first + static_cast<uint32_t>(d));
+        sets_.Add();
         kept_.push_back(shape->dimension(d) != 1 || shape->is_dynamic_dimension(d));
       }
     }
@@ -51,18 +48,10 @@ uint32_t DimensionGroups::Dimension(InstructionId id, size_t leaf, size_t d) con
   return leaves_[id.index][leaf].first + static_cast<uint32_t>(d);
 }
 
-uint32_t DimensionGroups::Root(uint32_t dimension) const {
-  while (parent_[dimension] != dimension) {
-    parent_[dimension] = parent_[parent_[dimension]];
-    dimension = parent_[dimension];
-  }
-  return dimension;
-}
-
 void DimensionGroups::Join(uint32_t a, uint32_t b) {
-  const uint32_t first = std::min(Root(a), Root(b)), other = std::max(Root(a), Root(b));
-  kept_[first] = kept_[first] || kept_[other];
-  parent_[other] = first;
+  const bool is_kept = kept_[sets_.Find(a)] || kept_[sets_.Find(b)];
+  sets_.Join(a, b);
+  kept_[sets_.Find(a)] = is_kept;
 }
 
 void DimensionGroups::KeepAll(InstructionId id) {

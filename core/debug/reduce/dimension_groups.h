@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/sets/union_find.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::debug {
@@ -27,9 +28,8 @@ class DimensionGroups {
   uint32_t Dimension(hlo::InstructionId id, size_t leaf, size_t d) const;
   size_t LeafCount(hlo::InstructionId id) const { return leaves_[id.index].size(); }
   size_t Rank(hlo::InstructionId id, size_t leaf) const { return leaves_[id.index][leaf].rank; }
-  uint32_t Root(uint32_t dimension) const;
   void Join(uint32_t a, uint32_t b);
-  void Keep(uint32_t dimension) { kept_[Root(dimension)] = true; }
+  void Keep(uint32_t dimension) { kept_[sets_.Find(dimension)] = true; }
   void KeepAll(hlo::InstructionId id);
   void KeepTouched(hlo::InstructionId id);
   void JoinLeaves(hlo::InstructionId a, size_t leaf_a, hlo::InstructionId b, size_t leaf_b);
@@ -56,8 +56,8 @@ class DimensionGroups {
   };
   const hlo::Module& module_;
   std::vector<std::vector<Leaf>> leaves_;  // by instruction
-  mutable std::vector<uint32_t> parent_;   // by number of the dimension
-  std::vector<bool> kept_;                 // by number, of roots
+  UnionFind sets_;                         // of numbers of dimensions
+  std::vector<bool> kept_;                 // by number, of the first of each set
   std::vector<uint32_t> droppable_;
 };
 

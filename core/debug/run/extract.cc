@@ -14,6 +14,7 @@
 #include "core/debug/run/capture_collector.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/effects.h"
+#include "core/hlo/rewrite/copy_module.h"
 #include "core/hlo/rewrite/module_copier.h"
 #include "core/hlo/rewrite/rewriter.h"
 #include "core/hlo/sharding/manual_region.h"
@@ -317,6 +318,47 @@ std::vector<bool> NeededFor(const Module& module, InstructionId root) {
   return is_needed;
 }
 
+// By instruction: true for what a run comes to.
+std::vector<bool> Executed(const Module& module) {
+  std::vector<bool> executed(module.instructions().size(), false);
+  std::vector<bool> entered(module.computations().size(), false);
+  std::vector<hlo::ComputationId> pending = {module.entry_id()};
+  entered[module.entry_id().index] = true;
+  while (!pending.empty()) {
+    const hlo::ComputationId id = pending.back();
+    pending.pop_back();
+    const std::vector<bool> live = hlo::LiveInstructions(module, id);
+    for (uint32_t i = 0; i < live.size(); ++i) {
+      const InstructionId at(module[id].first_instruction + i);
+      executed[at.index] = live[i];
+      if (!live[i]) continue;
+      for (const hlo::ComputationId callee : module.CalledComputations(module[at])) {
+        if (!entered[callee.index]) pending.push_back(callee);
+        entered[callee.index] = true;
+      }
+    }
+  }
+  return executed;
+}
+
+// What draws without an effect (GetRngSeed) and is executed gets one: where its result is of no use
+// to what is left, the state that it moves is.
+std::shared_ptr<const Module> WithSaidDraws(std::shared_ptr<const Module> module) {
+  std::vector<InstructionId> silent;
+  for (uint32_t i = 0; i < module->instructions().size(); ++i) {
+    const InstructionId id(i);
+    if (hlo::DrawsItself(*module, id) && !hlo::HasOwnEffect(*module, id)) silent.push_back(id);
+  }
+  if (silent.empty()) return module;
+  const std::vector<bool> executed = Executed(*module);
+  hlo::ModuleBuilder builder = hlo::CopyModule(*module);
+  for (const InstructionId id : silent) {
+    if (!executed[id.index]) continue;
+    builder.SetAttribute(id, builder.MakeBool(hlo::AttributeKey::kCustomCallHasSideEffect, true));
+  }
+  return builder.Build();
+}
+
 }  // namespace
 
 Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth,
@@ -367,6 +409,7 @@ Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, 
 Result<std::shared_ptr<const Module>> OnlyFor(std::shared_ptr<const Module> module,
                                               InstructionId root) {
   if ((*module)[root].computation != module->entry_id()) return module;
+  module = WithSaidDraws(std::move(module));
   const std::vector<bool> is_needed = NeededFor(*module, root);
   hlo::Rewriter rewriter(module);
   rewriter.SetRoot(module->entry_id(), root);

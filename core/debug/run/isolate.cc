@@ -90,24 +90,26 @@ class Isolation::Runner {
 
   Status Run(std::span<const Literal> arguments,
              const std::function<void(const InstructionReport&)>& on_instruction) {
+    arguments_ = arguments;
     int64_t total = 0, done = 0;
     for (uint32_t i = 0; i < count_; ++i) total += Computes(i) ? 1 : 0;
     for (uint32_t begin = 0; begin < count_;) {
       if (request_.on_progress) request_.on_progress({"instructions alone", done, total});
       const uint32_t end = EndOfWindow(begin);
       for (uint32_t i = begin; i < end; ++i) done += Computes(i) ? 1 : 0;
-      TakeArguments(begin, end, arguments);
+      TakeArguments(begin, end);
       HLOSCOPE_TRY(Evaluate(begin, end));
       HLOSCOPE_TRY(RunWindow(begin, end, on_instruction));
-      if (!keeps_all_) Free(begin, end);
+      if (!keeps_all_) Free(begin, end, last_use_);
       begin = end;
     }
     return {};
   }
 
-  // Unsupported error: all pieces together grew to many times the module.
+  // Unsupported error: all pieces together grew to many times the module, or some could not be
+  // tried because values of theirs were not kept.
   Result<std::optional<InstructionReport>> Grow() {
-    if (request_.reference == nullptr || !keeps_all_) return std::nullopt;
+    if (request_.reference == nullptr) return std::nullopt;
     left_to_grow_ = std::max(kMaxGrown * count_, kMinGrown);
     for (int64_t depth = 1; depth <= kDeepest && left_to_grow_ > 0; depth *= 2) {
       if (request_.on_progress) {
@@ -115,7 +117,11 @@ class Isolation::Runner {
       }
       HLOSCOPE_ASSIGN_OR_RETURN(auto found, GrowTo(depth));
       if (found) return Smallest(*std::move(found), depth);
-      if (!grew_) return std::nullopt;
+      if (!grew_ && !lacks_values_) return std::nullopt;
+    }
+    if (lacks_values_) {
+      return UnsupportedError(fmt::format(
+          "values of some take more than the {} bytes that are kept", request_.keep_bytes));
     }
     if (left_to_grow_ == 0) return UnsupportedError("their parts are many times the module");
     return std::nullopt;
@@ -160,20 +166,54 @@ class Isolation::Runner {
     return end;
   }
 
-  void Free(uint32_t begin, uint32_t end) {
+  void Free(uint32_t begin, uint32_t end, std::span<const uint32_t> last_use) {
     for (uint32_t i = 0; i < end; ++i) {
-      if (last_use_[i] < end && (last_use_[i] >= begin || i >= begin)) values_[i] = Leaves();
+      if (last_use[i] < end && (last_use[i] >= begin || i >= begin)) values_[i] = Leaves();
     }
   }
 
-  void TakeArguments(uint32_t begin, uint32_t end, std::span<const Literal> arguments) {
+  // By position, of the last instruction whose piece of that depth takes the value.
+  std::vector<uint32_t> LastUses(int64_t depth) const {
+    std::vector<uint32_t> last = last_use_;
+    for (int64_t level = 0; level <= depth; ++level) {
+      std::vector<uint32_t> next = last_use_;
+      for (uint32_t i = count_; i-- > 0;) {
+        const InstructionId id(first_ + i);
+        // What only forwards is no level.
+        const bool is_level = !ForwardsOperand(module_[id].opcode) && !own_[id.index];
+        const uint32_t of_user = is_level ? last[i] : next[i];
+        for (const InstructionId operand : module_.operands(id)) {
+          uint32_t& at = next[operand.index - first_];
+          at = std::max(at, of_user);
+        }
+      }
+      last = std::move(next);
+    }
+    return last;
+  }
+
+  // Where more is alive than may be kept, what is not needed to go on goes first.
+  void FreeForDepth(uint32_t begin, uint32_t end, std::span<const uint32_t> last_use) {
+    Free(begin, end, last_use);
+    int64_t alive = 0;
+    for (uint32_t i = 0; i < end; ++i) {
+      if (!values_[i].empty()) alive += BytesOf(module_.shape(InstructionId(first_ + i)));
+    }
+    for (uint32_t i = 0; i < end && alive > request_.keep_bytes; ++i) {
+      if (values_[i].empty() || last_use_[i] >= end) continue;
+      alive -= BytesOf(module_.shape(InstructionId(first_ + i)));
+      values_[i] = Leaves();
+    }
+  }
+
+  void TakeArguments(uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; ++i) {
       const InstructionId id(first_ + i);
       if (module_[id].opcode != Opcode::kParameter) continue;
       const auto number =
           static_cast<size_t>(module_.GetInt(module_[id], AttributeKey::kParameterNumber));
       ValueOf(id).clear();
-      for (Literal& leaf : dump::FlattenLiteral(arguments[number])) ValueOf(id).push_back(leaf);
+      for (Literal& leaf : dump::FlattenLiteral(arguments_[number])) ValueOf(id).push_back(leaf);
     }
   }
 
@@ -212,6 +252,8 @@ class Isolation::Runner {
   Status AddInputs(const Piece& piece, std::vector<Literal>& inputs) const {
     for (InstructionId id : piece.frontier) {
       if (module_.shape(id).IsToken()) continue;
+      if (ValueOf(id).size() != module_.shape(id).LeafCount())
+        return UnsupportedError(fmt::format("the value of {} is not kept", module_.name(id)));
       for (const Result<Literal>& leaf : ValueOf(id)) {
         if (!leaf.has_value()) {
           return UnsupportedError(fmt::format("its operand {} has no value: {}", module_.name(id),
@@ -461,26 +503,46 @@ class Isolation::Runner {
     return found;
   }
 
-  // The first piece of this depth that differs.
+  // The first piece of this depth that differs. Values that were not kept are computed once more.
   Result<std::optional<InstructionReport>> GrowTo(int64_t depth) {
     grew_ = false;
+    if (keeps_all_) return GrowIn(0, count_, depth);
+    const std::vector<uint32_t> last_use = LastUses(depth);
+    std::ranges::fill(values_, Leaves());
+    for (uint32_t begin = 0; begin < count_ && left_to_grow_ > 0;) {
+      const uint32_t end = EndOfWindow(begin);
+      TakeArguments(begin, end);
+      HLOSCOPE_TRY(Evaluate(begin, end));
+      HLOSCOPE_ASSIGN_OR_RETURN(auto found, GrowIn(begin, end, depth));
+      if (found) return found;
+      FreeForDepth(begin, end, last_use);
+      begin = end;
+    }
+    return std::nullopt;
+  }
+
+  // Of the instructions at [begin, last).
+  Result<std::optional<InstructionReport>> GrowIn(uint32_t begin, uint32_t last, int64_t depth) {
     std::vector<Job> jobs;
     int64_t bytes = 0;
-    for (uint32_t i = 0; i <= count_; ++i) {
+    for (uint32_t i = begin; i <= last; ++i) {
       const bool is_full = jobs.size() >= kMaxPieces || bytes >= kMaxBytes;
-      if (i == count_ || is_full || left_to_grow_ == 0) {
+      if (i == last || is_full || left_to_grow_ == 0) {
         HLOSCOPE_ASSIGN_OR_RETURN(auto found, FirstDifferent(jobs));
         if (found) return found;
         jobs.clear();
         bytes = 0;
       }
       if (left_to_grow_ == 0) break;
-      if (i == count_ || !Computes(i)) continue;
+      if (i == last || !Computes(i)) continue;
       const InstructionId id(first_ + i);
       Job job{CutPiece(module_, id, depth, own_)};
       if (job.piece.taken.size() == CutPiece(module_, id, depth / 2, own_).taken.size()) continue;
       std::vector<Literal> untold;
-      if (!AddInputs(job.piece, untold).has_value()) continue;
+      if (!AddInputs(job.piece, untold).has_value()) {
+        lacks_values_ |= !keeps_all_ && LacksKept(job.piece);
+        continue;
+      }
       for (InstructionId taken : job.piece.taken) bytes += BytesOf(module_.shape(taken));
       for (InstructionId outside : job.piece.frontier) bytes += BytesOf(module_.shape(outside));
       grew_ = true;
@@ -488,6 +550,12 @@ class Isolation::Runner {
       jobs.push_back(std::move(job));
     }
     return std::nullopt;
+  }
+
+  bool LacksKept(const Piece& piece) const {
+    return std::ranges::any_of(piece.frontier, [&](InstructionId id) {
+      return !module_.shape(id).IsToken() && ValueOf(id).size() != module_.shape(id).LeafCount();
+    });
   }
 
   Result<std::optional<InstructionReport>> FirstDifferent(std::vector<Job>& jobs) {
@@ -506,12 +574,14 @@ class Isolation::Runner {
   const Module& module_;
   IsolateRequest request_;
   uint32_t first_, count_;
-  std::vector<bool> own_;           // by instruction: inside a manual region
+  std::vector<bool> own_;  // by instruction: inside a manual region
+  std::span<const Literal> arguments_;
   std::vector<Leaves> values_;      // of the entry's instructions, by position
   std::vector<uint32_t> last_use_;  // the position of the last user
   bool keeps_all_ = false;
-  bool grew_ = false;        // some piece of this depth is larger than that of the last
-  size_t left_to_grow_ = 0;  // instructions
+  bool grew_ = false;          // some piece of this depth is larger than that of the last
+  bool lacks_values_ = false;  // some piece needs values that were not kept
+  size_t left_to_grow_ = 0;    // instructions
 };
 
 bool InstructionReport::differs() const {

@@ -42,9 +42,10 @@ struct IsolateRequest {
   replay::Platform* reference = nullptr;  // says what each should give; null: nothing is compared
   replay::RunOptions options, reference_options;
   BoundsRequest bounds;
-  bool statistics = false;                // of values go into the reports
-  bool time_alone = false;                // each is compiled and run by itself for alone_us
-  int64_t keep_bytes = int64_t{1} << 31;  // values are kept for GrowPieces up to this
+  bool statistics = false;  // of values go into the reports
+  bool time_alone = false;  // each is compiled and run by itself for alone_us
+  // Values are kept for GrowPieces up to this; where all are more, they are computed again there.
+  int64_t keep_bytes = int64_t{1} << 31;
   // Of the instructions, and of the pieces that GrowPieces tries.
   std::function<void(const replay::RunProgress&)> on_progress = {};
 };
@@ -65,8 +66,9 @@ class Isolation {
   Status Run(std::span<const hlo::Literal> arguments,
              const std::function<void(const InstructionReport&)>& on_instruction);
 
-  // After Run, where no instruction differs alone: pieces of growing depth along the operands,
-  // until one differs. Absent: none does, or their values were too many to keep.
+  // After Run, whose arguments must be there still, where no instruction differs alone: pieces of
+  // growing depth along the operands, until one differs. Absent: none does. Unsupported error: not
+  // all could be tried, since they are too large or their values too many to keep.
   Result<std::optional<InstructionReport>> GrowPieces();
 
  private:

@@ -32,6 +32,7 @@ struct InputSpec {
   std::string literals_file = {};            // --input_literals_file
   std::vector<hlo::Literal> arguments = {};  // of a snapshot, one per parameter
   std::vector<std::string> infeed = {};      // --infeed; empty: what infeeds take is generated
+  std::string constants = {};                // --constants, whose values the module has taken
   std::vector<std::string> shapes = {};      // --shape NAME=N, of a program with symbolic shapes
   // Of generated inputs; those of iteration i come from seed + i.
   uint64_t seed = 0;

@@ -32,7 +32,7 @@ bool IsTrue(const Value& pred) { return *pred.as<uint8_t>() != 0; }
 Result<Value> Undecided(const KernelCall& call, const Value& missing) {
   const hlo::Effects& effects = hlo::EffectsOf(call.module());
   if (effects.IsSeen(call.id)) return std::unexpected(missing.error());
-  if (effects.Draws(call.id)) call.machine.LoseRandomState(call.id, missing.error());
+  call.machine.LoseRandomState(call.id, missing.error());
   return missing;
 }
 
@@ -69,7 +69,8 @@ Result<Value> ConstantKernel(KernelCall& call) {
       fmt::format("{}: the value of constant {} is elided in the file ({{...}}), and a result "
                   "depends on it",
                   call.module().name(call.id), hlo::ToString(call.shape(), false)),
-      "use the .hlo.pb of the dump, dump with --xla_dump_large_constants, or give --fill-elided");
+      "use the .hlo.pb of the dump, dump with --xla_dump_large_constants, or give --constants or "
+      "--fill-elided");
 }
 
 Result<Value> TokenKernel(KernelCall&) { return Value::Token(); }

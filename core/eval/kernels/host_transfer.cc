@@ -20,7 +20,7 @@ Result<Value> NextArray(KernelCall& call, const Shape& shape) {
   }
   if (!shape.IsArray()) return Unsupported(call, "there is no infeed value");
   // What is made up is drawn too.
-  if (const Status known = call.machine.CheckRandomState(); !known)
+  if (const Status known = call.machine.CheckRandomState(hlo::Generator::kSeeded); !known)
     return Value::Missing(known.error());
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   FillRandom(shape.element_type(), call.machine.NextRandom(), buffer.data(), ElementCount(shape));

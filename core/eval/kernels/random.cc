@@ -186,7 +186,7 @@ Result<Value> RngBitGeneratorKernel(KernelCall& call) {
 Result<Value> RngKernel(KernelCall& call) {
   const bool normal = call.module().GetInt(call.instruction(), AttributeKey::kDistribution) ==
                       static_cast<int64_t>(hlo::RandomDistribution::kNormal);
-  HLOSCOPE_TRY(call.machine.CheckRandomState());
+  HLOSCOPE_TRY(call.machine.CheckRandomState(hlo::Generator::kSeeded));
   const Shape& shape = call.shape();
   const hlo::ElementType type = shape.element_type();
   if (hlo::IsComplex(type)) return Unsupported(call, "it is not defined for complex numbers");
@@ -216,7 +216,7 @@ Result<Value> RngKernel(KernelCall& call) {
 
 // The 128-bit state before, as two words, low one first; it grows by delta.
 Result<Value> RngGetAndUpdateStateKernel(KernelCall& call) {
-  HLOSCOPE_TRY(call.machine.CheckRandomState());
+  HLOSCOPE_TRY(call.machine.CheckRandomState(hlo::Generator::kCounter));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(call.shape()));
   if (out.size != 16) return Unsupported(call, "its result is not u64[2]");
   unsigned __int128& state = call.machine.random_state();

@@ -33,7 +33,7 @@ std::array<uint32_t, 2> Threefry(uint32_t key0, uint32_t key1, uint32_t x0, uint
 
 // Bits that the device draws, as rng does: from EvaluateOptions::rng_seed.
 Result<Value> RandomSeedCall(KernelCall& call) {
-  HLOSCOPE_TRY(call.machine.CheckRandomState());
+  HLOSCOPE_TRY(call.machine.CheckRandomState(hlo::Generator::kSeeded));
   if (!call.shape().IsArray() || !hlo::IsInteger(call.shape().element_type()) ||
       hlo::BitWidth(call.shape().element_type()) < 8) {
     return Unsupported(call, "its result is not an array of integers");

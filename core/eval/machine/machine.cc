@@ -47,7 +47,7 @@ std::optional<Value> EmptyValue(const hlo::Shape& shape) {
 Result<Value> WithoutKernel(const KernelCall& call, Error why) {
   const hlo::Effects& effects = hlo::EffectsOf(call.module());
   if (effects.IsSeen(call.id)) return std::unexpected(std::move(why));
-  if (effects.Draws(call.id)) call.machine.LoseRandomState(call.id, why);
+  call.machine.LoseRandomState(call.id, why);
   if (auto empty = EmptyValue(call.shape())) return *std::move(empty);
   return Value::Missing(std::move(why));
 }
@@ -178,15 +178,20 @@ uint64_t Machine::NextRandom() {  // splitmix64
 }
 
 void Machine::LoseRandomState(InstructionId id, const Error& why) {
-  if (random_.lost) return;
-  random_.lost = why;
-  random_.lost->message =
-      fmt::format("{} could not draw its random numbers, so those after it are unknown: {}",
-                  module_.name(id), why.message);
+  const hlo::Effects& effects = hlo::EffectsOf(module_);
+  for (const auto generator : {hlo::Generator::kSeeded, hlo::Generator::kCounter}) {
+    std::optional<Error>& lost = random_.lost[static_cast<size_t>(generator)];
+    if (lost || !effects.Draws(id, generator)) continue;
+    lost = why;
+    lost->message =
+        fmt::format("{} could not draw its random numbers, so those after it are unknown: {}",
+                    module_.name(id), why.message);
+  }
 }
 
-Status Machine::CheckRandomState() const {
-  if (random_.lost) return std::unexpected(*random_.lost);
+Status Machine::CheckRandomState(hlo::Generator generator) const {
+  const std::optional<Error>& lost = random_.lost[static_cast<size_t>(generator)];
+  if (lost) return std::unexpected(*lost);
   return {};
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/eval/machine/evaluator.h"
 #include "core/eval/machine/loop_invariants.h"
+#include "core/hlo/analysis/effects.h"
 #include "core/hlo/expand/call_site.h"
 #include "core/hlo/module.h"
 #include "core/runtime/device_set.h"
@@ -92,11 +93,11 @@ class Machine {
 
   uint64_t NextRandom();  // of the device's stateful generator
   unsigned __int128& random_state() { return random_.algorithm; }
-  // `id`, which cannot run for that reason, would have moved the generators: what draws behind it
+  // `id` cannot run for that reason: what draws behind it from generators that it would have moved
   // has no value either.
   void LoseRandomState(hlo::InstructionId id, const Error& why);
-  // An error where the state is lost.
-  Status CheckRandomState() const;
+  // An error where the generator's state is lost.
+  Status CheckRandomState(hlo::Generator generator) const;
 
  private:
   const Schedule& ScheduleOf(hlo::ComputationId id);

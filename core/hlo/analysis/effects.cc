@@ -15,23 +15,27 @@ bool HasOwnEffect(Opcode opcode, std::span<const Attribute> attributes) {
   });
 }
 
-bool DrawsItself(const Module& module, InstructionId id) {
+std::optional<Generator> DrawsItself(const Module& module, InstructionId id) {
   const Instruction& i = module[id];
-  if (i.opcode == Opcode::kCustomCall)
-    return module.GetString(i, AttributeKey::kCustomCallTarget) == "GetRngSeed";
-  return HasFlag(i.opcode, kFlagSideEffect) && Info(i.opcode).category == Category::kSource;
+  if (i.opcode == Opcode::kRngGetAndUpdateState) return Generator::kCounter;
+  const bool draws =
+      i.opcode == Opcode::kCustomCall
+          ? module.GetString(i, AttributeKey::kCustomCallTarget) == "GetRngSeed"
+          : HasFlag(i.opcode, kFlagSideEffect) && Info(i.opcode).category == Category::kSource;
+  return draws ? std::optional(Generator::kSeeded) : std::nullopt;
 }
 
 Effects::Effects(const Module& module)
     : instructions_(module.instructions().size(), false),
       seen_(instructions_),
-      draws_(instructions_) {
-  std::vector<bool> marked(module.computations().size(), false), seen(marked), draws(marked);
+      draws_{instructions_, instructions_} {
+  std::vector<bool> marked(module.computations().size(), false), seen(marked);
+  std::array<std::vector<bool>, kGenerators> draws{marked, marked};
   for (size_t i = 0; i < instructions_.size(); ++i) {
     const InstructionId id(i);
-    if (DrawsItself(module, id)) {
-      draws_[i] = true;
-      draws[module[id].computation.index] = true;
+    if (const auto generator = DrawsItself(module, id)) {
+      const auto g = static_cast<size_t>(*generator);
+      draws_[g][i] = draws[g][module[id].computation.index] = true;
     }
     if (!HasOwnEffect(module, id)) continue;
     instructions_[i] = true;
@@ -42,11 +46,13 @@ Effects::Effects(const Module& module)
   }
   computations_ = WithCallers(CallGraphOf(module).calls(), std::move(marked));
   seen = WithCallers(CallGraphOf(module).calls(), std::move(seen));
-  draws = WithCallers(CallGraphOf(module).calls(), std::move(draws));
+  for (auto& each : draws) each = WithCallers(CallGraphOf(module).calls(), std::move(each));
   for (const Call& call : CallGraphOf(module).calls()) {
     if (computations_[call.callee.index]) instructions_[call.caller.index] = true;
     if (seen[call.callee.index]) seen_[call.caller.index] = true;
-    if (draws[call.callee.index]) draws_[call.caller.index] = true;
+    for (size_t g = 0; g < draws.size(); ++g) {
+      if (draws[g][call.callee.index]) draws_[g][call.caller.index] = true;
+    }
   }
 }
 

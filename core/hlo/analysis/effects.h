@@ -1,6 +1,9 @@
 // Effects: which instructions do more than make their value. EffectsOf(module) keeps one.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,9 +19,14 @@ inline bool HasOwnEffect(const Module& module, InstructionId id) {
   return HasOwnEffect(module[id].opcode, module.attributes(module[id]));
 }
 
-// True if the instruction itself moves the state of a random generator: a custom call of GetRngSeed
-// does so whether it says that it has an effect or not.
-bool DrawsItself(const Module& module, InstructionId id);
+// The random generators of a device, each with a state of its own: of rng and GetRngSeed, and the
+// counter of rng-get-and-update-state.
+enum class Generator : uint8_t { kSeeded, kCounter };
+inline constexpr int kGenerators = 2;
+
+// Whose state the instruction itself moves: a custom call of GetRngSeed does so whether it says
+// that it has an effect or not. Nullopt: none's.
+std::optional<Generator> DrawsItself(const Module& module, InstructionId id);
 
 class Effects {
  public:
@@ -28,11 +36,17 @@ class Effects {
   bool Has(ComputationId c) const { return computations_[c.index]; }
   // Has, less the state of random generators, which nobody but the module sees.
   bool IsSeen(InstructionId id) const { return seen_[id.index]; }
-  // True if it moves the state of a random generator, itself or through what it calls.
-  bool Draws(InstructionId id) const { return draws_[id.index]; }
+  // True if it moves the state of that generator, or of any, itself or through what it calls.
+  bool Draws(InstructionId id, Generator generator) const {
+    return draws_[static_cast<size_t>(generator)][id.index];
+  }
+  bool Draws(InstructionId id) const {
+    return Draws(id, Generator::kSeeded) || Draws(id, Generator::kCounter);
+  }
 
  private:
-  std::vector<bool> instructions_, computations_, seen_, draws_;
+  std::vector<bool> instructions_, computations_, seen_;
+  std::array<std::vector<bool>, kGenerators> draws_;
 };
 
 const Effects& EffectsOf(const Module& module);

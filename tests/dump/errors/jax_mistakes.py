@@ -154,6 +154,12 @@ MISTAKES = {
         'import jax,jax.numpy as jnp\n'
         'jax.lax.dot_general(jnp.ones((2,3,4)),jnp.ones((2,4,5)),(((2,),(1,)),((0,),(0,))))\n',
     ),
+    'precision_name': (
+        'import jax,jax.numpy as jnp\n'
+        "jax.lax.dot(jnp.ones((4,4)),jnp.ones((4,4)),precision='f32')\n",
+        'import jax,jax.numpy as jnp\n'
+        "jax.lax.dot(jnp.ones((4,4)),jnp.ones((4,4)),precision='F32_F32_F32')\n",
+    ),
     'conv_channels': (
         'import jax,jax.numpy as jnp\n'
         "jax.lax.conv(jnp.ones((1,3,8,8)),jnp.ones((4,5,3,3)),(1,1),'SAME')\n",

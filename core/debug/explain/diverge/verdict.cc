@@ -40,6 +40,13 @@ std::string PassSentence(const DivergeVerdict& verdict) {
                                 blame.within_bounds ? "what is computed" : "the numbers");
   if (verdict.place) out += " at " + PlacePhrase(*verdict.place);
   if (!verdict.edit.what.empty()) out += ": " + verdict.edit.what;
+  // Unless what ends it says so.
+  const bool is_cured = std::ranges::find(verdict.cured_by, blame.pass) != verdict.cured_by.end();
+  if (!blame.or_passes.empty() && !is_cured) {
+    out += fmt::format("; it may as well have been {}, whose {} could not be compared",
+                       fmt::join(blame.or_passes, ", "),
+                       VerbFor(std::ssize(blame.or_passes), "stage", "stages"));
+  }
   if (blame.within_bounds) {
     out +=
         "; on these inputs the results agree within the bounds: " + OtherValuesPhrase(blame.worst);
@@ -48,6 +55,11 @@ std::string PassSentence(const DivergeVerdict& verdict) {
     if (&other == &blame) continue;
     out += fmt::format("; {} {}", PassPhrase(other),
                        other.restores ? "hides it again" : "changed them once more");
+  }
+  if (verdict.undecided > 0) {
+    out += verdict.undecided == 1
+               ? "; the last stage could not be compared"
+               : fmt::format("; the last {} stages could not be compared", verdict.undecided);
   }
   return out;
 }
@@ -115,18 +127,6 @@ bool IsOneStep(const LeafComparison& leaf) {
          hlo::IsFloat(leaf.shape.element_type());
 }
 
-std::string FailureSentence(const DivergeVerdict& verdict) {
-  if (verdict.errors.empty()) return "no verdict";
-  const std::string error = verdict.errors[0].ToString();
-  if (verdict.cause == Cause::kBeforeXla) {
-    return "the compiler crashes before its first pass: " + error;
-  }
-  if (verdict.passes.empty()) return "no verdict: " + error;
-  const PassBlame& blame = verdict.passes.front();
-  return fmt::format("the compiler fails in pass {}, after {}: {}", blame.pass, blame.file_before,
-                     error);
-}
-
 // Of two modules whose results agree.
 std::string ModulesSentence(const DivergeVerdict& verdict) {
   const OperationChanges& operations = *verdict.operations;
@@ -152,15 +152,25 @@ std::string ModulesSentence(const DivergeVerdict& verdict) {
                            counts.empty() ? "" : " (" + counts + ")", operations.texts.front());
 }
 
+// Of stages that could not be compared; what is behind the last one that was, an error says where
+// no run of the whole judges it.
+std::string PartlySentence(const DivergeVerdict& verdict) {
+  const bool is_run = verdict.status == RunStatus::kEqual && verdict.undecided > 0;
+  const bool are_between = verdict.to_compare - verdict.compared > verdict.undecided;
+  if (!is_run && !are_between) return {};
+  std::string out = fmt::format("; only {} of {} compared", verdict.compared,
+                                Counted(verdict.to_compare, "stage could be", "stages could be"));
+  if (are_between) out += ", the passes around the others together";
+  if (is_run) out += fmt::format("; the run on {} agrees", verdict.platform);
+  return out;
+}
+
 // What holds, and no more: values were compared on one set of inputs.
 std::string EqualSentence(const DivergeVerdict& verdict) {
   if (verdict.stages > 0) {
     const auto stages = verdict.stages - static_cast<int64_t>(verdict.stepped_over.size());
     const bool are_all = verdict.compared == verdict.to_compare;
-    const std::string partly =
-        are_all ? ""
-                : fmt::format("; only {} of {} compared", verdict.compared,
-                              Counted(verdict.to_compare, "stage could be", "stages could be"));
+    const std::string partly = PartlySentence(verdict);
     if (verdict.cause) {
       return fmt::format(
           "no pass changed the meaning: of {} some differ beyond the bounds on these inputs, and "
@@ -177,6 +187,20 @@ std::string EqualSentence(const DivergeVerdict& verdict) {
   }
   if (verdict.operations) return ModulesSentence(verdict);
   return "both agree within the bounds";
+}
+
+std::string FailureSentence(const DivergeVerdict& verdict) {
+  if (verdict.errors.empty()) return "no verdict";
+  const std::string error = verdict.errors[0].ToString();
+  if (verdict.cause == Cause::kBeforeXla) {
+    return "the compiler crashes before its first pass: " + error;
+  }
+  if (verdict.passes.empty()) {
+    return verdict.compared > 0 ? EqualSentence(verdict) + "; " + error : "no verdict: " + error;
+  }
+  const PassBlame& blame = verdict.passes.front();
+  return fmt::format("the compiler fails in pass {}, after {}: {}", blame.pass, blame.file_before,
+                     error);
 }
 
 bool IsFft(const DivergeFinding& finding) {

@@ -51,6 +51,8 @@ struct DivergePlace {
 // A pass whose stage means something else than the stage before it.
 struct PassBlame {
   std::string pass, pipeline, file_before, file_after;  // files as the dump names them
+  // Of stages between the two that could not be compared: it may have been one of these as well.
+  std::vector<std::string> or_passes = {};
   bool restores = false;  // the results are again what they were before an earlier one of these
   bool within_bounds = false;  // on these inputs
   std::optional<DivergePlace> place;
@@ -115,6 +117,7 @@ struct DivergeVerdict {
   bool worst_is_of_place = false;
   int64_t stages = 0, evaluated = 0;      // of the pipeline; the others mean the same by their text
   int64_t to_compare = 0, compared = 0;   // of them, but for the module given
+  int64_t undecided = 0;                  // of them: behind the last one that was compared
   int64_t within_bounds = 0;              // of those evaluated: with other bits, by rounding alone
   std::vector<std::string> stepped_over;  // stages that could not be evaluated, with the reason
   std::vector<std::string> warnings;

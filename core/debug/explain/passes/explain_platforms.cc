@@ -83,6 +83,11 @@ RunSpec OnReference(const RunSpec& request) {
   return swapped;
 }
 
+// Neither a pass nor the run is wrong, as far as they can be judged.
+bool FindsNothing(const DivergeVerdict& verdict) {
+  return verdict.status == RunStatus::kEqual || verdict.status == RunStatus::kUnsupported;
+}
+
 // For each set of results in `judged` the passes of the side that is wrong there: of the first that
 // has passes, unless what it gives is right and the other one has some too. Fewer where time is
 // over; none where neither has.
@@ -96,7 +101,7 @@ std::vector<DivergeVerdict> ExplainSides(const std::shared_ptr<const hlo::Module
   std::vector<JudgedSet> open;
   std::vector<size_t> places;
   for (size_t i = 0; i < (tests ? explained.size() : judged.size()); ++i) {
-    if (tests && explained[i].status != RunStatus::kEqual) continue;
+    if (tests && !FindsNothing(explained[i])) continue;
     open.push_back(judged[i]);
     places.push_back(i);
   }
@@ -104,7 +109,7 @@ std::vector<DivergeVerdict> ExplainSides(const std::shared_ptr<const hlo::Module
   std::vector<DivergeVerdict> others =
       ExplainEachByOwnPasses(module, OnReference(request), open, stop);
   for (size_t i = 0; i < others.size(); ++i) {
-    if (tests && others[i].status == RunStatus::kEqual) continue;
+    if (tests && FindsNothing(others[i])) continue;
     others[i].warnings.push_back("passes and what was switched off are those of the reference, " +
                                  request.reference.name);
     if (tests) {

@@ -88,6 +88,8 @@ class Explainer {
       if (IsExecutionFailure(differs.error().error_class) && verdict_.passes.empty()) {
         verdict_.status = RunStatus::kDied;
         if (NoteHazard()) verdict_.cause = Cause::kUninitialised;
+      } else if (verdict_.status == RunStatus::kEqual) {
+        verdict_.status = StatusOf(differs.error());
       }
     } else if (*differs) {
       verdict_.tries.push_back({verdict_.platform + " as it is", false, ErrorPhrase(**differs),
@@ -109,12 +111,20 @@ class Explainer {
       }
     } else {
       verdict_.tries.push_back({verdict_.platform + " as it is", true, ""});
+      JudgeUndecided();
     }
     if (!verdict_.passes.empty()) ConfirmPass(verdict_, tries_, values_, pipeline_, stop_);
     WriteSentence(verdict_);
   }
 
  private:
+  // What all passes together make of the module is right.
+  void JudgeUndecided() {
+    if (verdict_.status != RunStatus::kUnsupported || verdict_.undecided == 0) return;
+    verdict_.status = RunStatus::kEqual;
+    verdict_.errors.clear();
+  }
+
   // The guilty passes first.
   std::vector<std::string> Suspects() const {
     std::vector<std::string> passes;

@@ -15,6 +15,7 @@
 #include "core/debug/explain/passes/culprit.h"
 #include "core/debug/explain/passes/meaning.h"
 #include "core/debug/explain/passes/pairing.h"
+#include "core/debug/explain/passes/separated_pair.h"
 #include "core/debug/explain/passes/value_trace.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/users.h"
@@ -394,6 +395,10 @@ class Search {
   std::unordered_set<uint64_t> known_;  // values before
 };
 
+TracePrecision FirstPrecision(Sought sought) {
+  return sought == Sought::kRoundings ? TracePrecision::kRounded : TracePrecision::kDouble;
+}
+
 }  // namespace
 
 Result<std::optional<FoundEdit>> FindEdit(const StageValues& values,
@@ -402,12 +407,18 @@ Result<std::optional<FoundEdit>> FindEdit(const StageValues& values,
                                           analysis::Alignment alignment,
                                           std::span<const size_t> leaves,
                                           const std::stop_token& stop, Sought sought) {
-  Search search(values, before, after, std::move(alignment), leaves, sought, stop);
-  if (sought == Sought::kRoundings) return search.Run(TracePrecision::kRounded);
-  if (sought == Sought::kOperations) return search.Run(TracePrecision::kDouble);
-  auto found = search.Run(TracePrecision::kDouble);
-  if (found.has_value() && found->has_value()) return found;
-  return search.Run(TracePrecision::kOwn);
+  const SeparatedPair pair(before, after);
+  if (pair.is_changed()) alignment = analysis::Align(*pair.before(), *pair.after());
+  Search search(values, pair.before(), pair.after(), std::move(alignment), leaves, sought, stop);
+  auto found = search.Run(FirstPrecision(sought));
+  const bool is_found = found.has_value() && found->has_value();
+  if (sought == Sought::kMeaning && !is_found) found = search.Run(TracePrecision::kOwn);
+  if (found.has_value() && found->has_value()) {
+    pair.Restore((*found)->place);
+    pair.Restore((*found)->edit);
+    pair.Restore((*found)->backwards);
+  }
+  return found;
 }
 
 }  // namespace hloscope::debug

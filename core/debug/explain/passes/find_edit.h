@@ -20,12 +20,13 @@ struct FoundEdit {
   LeafComparison worst;       // of the first value that differs, after against before
 };
 
-// Evaluates both on the inputs of `values` and pairs their instructions by their alignment. The
+// Evaluates both on the inputs of `values` and pairs their instructions by their alignment: the one
+// given, or where calls share computations, one of the two with these separated. The
 // first instruction of `after`, in the order in which they run, whose value differs from its
 // partner's is what was changed, or what it takes was: then that is named, as in `before` where it
-// is gone. Looks into fusions and called computations, in double precision first, where rounding
-// hides nothing. Only what the given leaves of the results need is looked at; everything where none
-// is given. Nullopt: no paired values differ. Fails as the evaluation does.
+// is gone. Looks into fusions and called computations, each call by itself, in double precision
+// first, where rounding hides nothing. Only what the given leaves of the results need is looked at;
+// everything where none is given. Nullopt: no paired values differ. Fails as the evaluation does.
 // `kRoundings`: what differs is where values are rounded (see ChangeOfRounding). `kOperations`: in
 // double precision, and only an instruction that makes something else than its partner of operands
 // that had the same bits before: no rounding does that, wherever it happens.

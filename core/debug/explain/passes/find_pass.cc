@@ -101,15 +101,17 @@ class Sweep {
                      const Pipeline& pipeline) {
     last_ = {first, results, "", ""};
     noted_ = pipeline.provenance;
-    verdict_.stages = std::ssize(pipeline.stages) + std::ssize(pipeline.stepped_over);
+    verdict_.stages = std::ssize(pipeline.stages) + std::ssize(pipeline.unread);
     verdict_.to_compare = verdict_.stages;
-    verdict_.stepped_over = pipeline.stepped_over;
     verdict_.warnings = pipeline.notes;
-    for (const PassStage& stage : pipeline.stages) {
+    std::span<const UnreadStage> unread = pipeline.unread;
+    for (size_t s = 0; s < pipeline.stages.size(); ++s) {
       if (stop_.stop_requested())
         return RefusedVerdict({ErrorClass::kCancelled, "cancelled", {}, {}});
-      Visit(stage);
+      Skip(unread, s);
+      Visit(pipeline.stages[s]);
     }
+    Skip(unread, pipeline.stages.size());
     Conclude();
     return std::move(verdict_);
   }
@@ -122,6 +124,7 @@ class Sweep {
       } else {
         ++verdict_.compared;
       }
+      skipped_.clear();
       last_.module = stage.module;
       last_.file = stage.file;
       last_.name = stage.name;
@@ -129,17 +132,28 @@ class Sweep {
     }
     Result<Leaves> results = values_.Plain(stage.module);
     if (!results) {
-      verdict_.stepped_over.push_back(stage.file + ": " + results.error().message);
+      StepOver({stage.pass, stage.file + ": " + results.error().message});
       return;
     }
     if (const auto missing = FirstMissing(*results, last_.results)) {
-      verdict_.stepped_over.push_back(stage.file + ": " + missing->message);
+      StepOver({stage.pass, stage.file + ": " + missing->message});
       return;
     }
     ++verdict_.evaluated;
     ++verdict_.compared;
     Judge(stage, *results);
+    skipped_.clear();
     last_ = {stage.module, *std::move(results), stage.file, stage.name};
+  }
+
+  void StepOver(UnreadStage stage) {
+    verdict_.stepped_over.push_back(stage.text);
+    skipped_.push_back(std::move(stage));
+  }
+  // Of `unread` those that come before that stage.
+  void Skip(std::span<const UnreadStage>& unread, size_t position) {
+    for (; !unread.empty() && unread.front().position <= position; unread = unread.subspan(1))
+      StepOver(unread.front());
   }
 
   void Judge(const PassStage& stage, const Leaves& results) {
@@ -184,13 +198,15 @@ class Sweep {
   }
 
   PassBlame BlameOf(const PassStage& stage, const LeafComparison& worst) const {
-    return {.pass = stage.pass,
-            .pipeline = stage.pipeline,
-            .file_before = last_.file,
-            .file_after = stage.file,
-            .place = {},
-            .edit = {},
-            .worst = worst};
+    PassBlame blame{.pass = stage.pass,
+                    .pipeline = stage.pipeline,
+                    .file_before = last_.file,
+                    .file_after = stage.file,
+                    .place = {},
+                    .edit = {},
+                    .worst = worst};
+    for (const UnreadStage& skipped : skipped_) blame.or_passes.push_back(skipped.pass);
+    return blame;
   }
 
   // True if the pass is blamed for an operation that it made another one of, though the values of
@@ -216,7 +232,8 @@ class Sweep {
         ChangeOfRounding(values_, last_.module, last_.results, stage.module, results);
     if (!worst || IsGiven(stage)) return false;
     // A stage without a pipeline stands for many passes.
-    const bool may_change = stage.pipeline.empty() || MayChangeRounding(stage.pass);
+    const bool may_change = stage.pipeline.empty() || MayChangeRounding(stage.pass) ||
+                            std::ranges::any_of(skipped_, MayChangeRounding, &UnreadStage::pass);
     if (may_change && !LosesRounding(*last_.module, *stage.module)) {
       verdict_.warnings.push_back(fmt::format(
           "{}: {} changed where values are rounded, which XLA allows it (excess precision): {}",
@@ -281,21 +298,26 @@ class Sweep {
     verdict_.warnings.push_back(fmt::format("{}: not blamed: {}", stage.file, Describe(cause)));
   }
 
+  // Why what the last passes did is not known; empty: it is.
+  std::string Undecided() const {
+    if (skipped_.empty()) return {};
+    const std::string all = Counted(verdict_.to_compare, "stage");
+    const std::string& why = skipped_.front().text;
+    if (verdict_.compared == 0) return fmt::format("0 of {} could be compared: {}", all, why);
+    const std::string last =
+        skipped_.size() == 1 ? "the last" : fmt::format("the last {}", skipped_.size());
+    return fmt::format("{} of {} could not be compared: {}", last, all, why);
+  }
+
   void Conclude() {
-    if (verdict_.compared == 0 && verdict_.to_compare > 0) {
-      verdict_.errors.push_back(
-          {ErrorClass::kUnsupported,
-           fmt::format("0 of {} could be compared: {}", Counted(verdict_.to_compare, "stage"),
-                       verdict_.stepped_over.front()),
-           {},
-           ""});
-      verdict_.status = RunStatus::kUnsupported;
-      WriteSentence(verdict_);
-      return;
-    }
+    verdict_.undecided = std::ssize(skipped_);
     const bool is_given = verdict_.cause == Cause::kConversion;
     verdict_.status =
         verdict_.passes.empty() && !is_given ? RunStatus::kEqual : RunStatus::kDiffers;
+    if (std::string why = Undecided(); verdict_.status == RunStatus::kEqual && !why.empty()) {
+      verdict_.errors.push_back({ErrorClass::kUnsupported, std::move(why), {}, ""});
+      verdict_.status = RunStatus::kUnsupported;
+    }
     if (!verdict_.passes.empty()) {
       verdict_.cause.reset();
       verdict_.place = verdict_.passes.front().place;
@@ -309,7 +331,8 @@ class Sweep {
   const std::stop_token& stop_;
   Known last_;
   std::span<const dump::StageProvenance> noted_;
-  std::optional<Leaves> meant_;  // results before the pass that was blamed last
+  std::vector<UnreadStage> skipped_;  // since the last stage that was compared
+  std::optional<Leaves> meant_;       // results before the pass that was blamed last
   DivergeVerdict verdict_;
 };
 

@@ -14,7 +14,9 @@ namespace hloscope::debug {
 // `values` has begun with a module that means what the first stage should. Stages whose text means
 // the same as that of the one before are not evaluated. Sweeps all of them, since a later pass may
 // hide what an earlier one did: `passes` has each that changed the meaning. Status: differs where
-// one did, else equal; died where it was stopped.
+// one did; else unsupported where the last stages could not be compared (`undecided`), so that
+// nothing is known of the last passes; else equal, also where a stage between two that agree could
+// not. Died where it was stopped.
 DivergeVerdict FindGuiltyPass(const StageValues& values, const Leaves& results,
                               const std::shared_ptr<const hlo::Module>& first,
                               const Pipeline& pipeline, const std::stop_token& stop);

@@ -15,6 +15,8 @@
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/dump/stage_files.h"
+#include "core/dump/tensors/given_constants.h"
+#include "core/hlo/analysis/summary.h"
 #include "core/replay/platform_table.h"
 #include "core/replay/run_targets.h"
 
@@ -23,12 +25,16 @@ namespace {
 
 Result<std::shared_ptr<const hlo::Module>> ReadStage(const dump::DumpModel& model, int32_t file,
                                                      const Limits& limits,
+                                                     const std::string& constants,
                                                      std::set<std::string>& notes) {
   HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
                             dump::LoadSoundModule(model.FullPath(file), limits));
   const dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   notes.insert(completed.notes.begin(), completed.notes.end());
-  return completed.module;
+  if (constants.empty() || hlo::ElidedConstants(*completed.module).empty()) return completed.module;
+  // A stage of which no constant has a value, or one of another shape, keeps what it has.
+  const auto given = dump::GiveConstants(completed.module, constants, limits);
+  return given ? given->module : completed.module;
 }
 
 // The compiler of the request's platform writes its dump to `folder`. The form that it was given.
@@ -61,7 +67,8 @@ Result<std::shared_ptr<const hlo::Module>> WriteStages(
 
 }  // namespace
 
-Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits) {
+Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits,
+                              const std::string& constants) {
   Pipeline pipeline;
   std::set<std::string> notes;
   std::vector<std::string> differing;
@@ -78,9 +85,13 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
     if (files.empty()) continue;
     const int32_t file = files.front();
     const std::string& path = model.files()[static_cast<size_t>(file)].path;
-    auto read = ReadStage(model, file, limits, notes);
+    const std::string& pass = stage.pass.empty() ? stage.name : stage.pass;
+    const auto step_over = [&](std::string_view why) {
+      pipeline.unread.push_back({pass, fmt::format("{}: {}", path, why), pipeline.stages.size()});
+    };
+    auto read = ReadStage(model, file, limits, constants, notes);
     if (!read) {
-      pipeline.stepped_over.push_back(path + ": " + read.error().message);
+      step_over(read.error().message);
       continue;
     }
     for (std::string& note :
@@ -88,12 +99,10 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
       differing.push_back(std::move(note));
     auto complete = results.Complete(*std::move(read));
     if (complete == nullptr) {
-      pipeline.stepped_over.push_back(
-          path + ": the sharding of its results is unknown (dump with --xla_dump_hlo_as_proto)");
+      step_over("the sharding of its results is unknown (dump with --xla_dump_hlo_as_proto)");
       continue;
     }
-    pipeline.stages.push_back({stage.name, stage.pass.empty() ? stage.name : stage.pass,
-                               stage.pipeline, path, std::move(complete)});
+    pipeline.stages.push_back({stage.name, pass, stage.pipeline, path, std::move(complete)});
   }
   pipeline.notes.assign(notes.begin(), notes.end());
   pipeline.notes.insert(pipeline.notes.end(), differing.begin(), differing.end());
@@ -104,8 +113,8 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
   }
   if (pipeline.stages.empty()) {
     return InputError(model.path() + ": no stage of the module can be read",
-                      pipeline.stepped_over.empty() ? "`hloscope info` shows what is there"
-                                                    : pipeline.stepped_over.front());
+                      pipeline.unread.empty() ? "`hloscope info` shows what is there"
+                                              : pipeline.unread.front().text);
   }
   return pipeline;
 }

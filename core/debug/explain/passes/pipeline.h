@@ -25,10 +25,17 @@ struct PassStage {
   std::shared_ptr<const hlo::Module> module;  // completed from files beside it
 };
 
+// One that cannot be read, or not be compared with others.
+struct UnreadStage {
+  std::string pass;     // as of a PassStage
+  std::string text;     // "FILE: reason"
+  size_t position = 0;  // how many of the stages that can be read come before it
+};
+
 struct Pipeline {
-  std::vector<PassStage> stages;          // in order of compilation
-  std::vector<std::string> stepped_over;  // stages that cannot be read: "FILE: reason"
-  std::vector<std::string> notes;         // what was completed from where, and what is not used
+  std::vector<PassStage> stages;    // in order of compilation
+  std::vector<UnreadStage> unread;  // in order
+  std::vector<std::string> notes;   // what was completed from where, and what is not used
   // Where the compiler says that the instructions of its stages come from; empty: it does not.
   std::vector<dump::StageProvenance> provenance;
   // What was compiled where that is another form than the module given: its first stage means this.
@@ -49,6 +56,9 @@ Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& mo
 
 // Errors: no stage of the module can be read; unsupported where stages of several compilations are
 // mixed.
-Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits);
+// `constants`: where elided constants have values (dump/tensors/given_constants.h), stage by stage
+// as far as their names are kept; empty: none are given.
+Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits,
+                              const std::string& constants = {});
 
 }  // namespace hloscope::debug

@@ -23,7 +23,8 @@ void FindSecondFinding(DivergeVerdict& verdict, const PlatformTries& tries,
   const auto compiled = CompilePipeline(tries.module(), request, stop);
   if (!compiled || compiled->failed) return;
   DivergeVerdict rest;
-  rest.stepped_over = compiled->pipeline.stepped_over;
+  for (const UnreadStage& stage : compiled->pipeline.unread)
+    rest.stepped_over.push_back(stage.text);
   PlatformTries further(tries.module(), request, tries.values(), tries.expected(), stop);
   ExplainRun(rest, further, tries.values(), compiled->pipeline, stop);
   if (!rest.cause || rest.cured_by.empty()) return;

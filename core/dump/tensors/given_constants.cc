@@ -1,0 +1,134 @@
+#include "core/dump/tensors/given_constants.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/closest_text.h"
+#include "core/base/counted.h"
+#include "core/dump/tensors/npy.h"
+#include "core/dump/tensors/npz.h"
+#include "core/dump/tensors/tensor_values.h"
+#include "core/hlo/literal.h"
+#include "core/hlo/rewrite/copy_module.h"
+
+namespace hloscope::dump {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Literal;
+using hlo::Module;
+
+// As a name of Python has it.
+std::string PythonName(std::string_view name) {
+  std::string out(name);
+  std::ranges::replace_if(out, [](char c) { return c == '.' || c == '-'; }, '_');
+  return out;
+}
+
+struct Constants {
+  std::map<std::string, std::vector<InstructionId>, std::less<>> by_name;  // both forms of a name
+  size_t elided = 0;
+};
+
+Constants ConstantsOf(const Module& module) {
+  Constants constants;
+  std::map<std::string, std::vector<InstructionId>> by_python_name;
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const InstructionId id(i);
+    const auto* value = module.Get<Literal>(module[id], AttributeKey::kConstantValue);
+    if (module[id].opcode != hlo::Opcode::kConstant || value == nullptr) continue;
+    constants.elided += value->elided() ? 1 : 0;
+    constants.by_name[std::string(module.name(id))].push_back(id);
+    by_python_name[PythonName(module.name(id))].push_back(id);
+  }
+  // The name itself goes first; of two that Python would call the same neither is meant.
+  for (auto& [name, ids] : by_python_name) {
+    if (ids.size() == 1) constants.by_name.try_emplace(name, std::move(ids));
+  }
+  return constants;
+}
+
+// The first few, "x, y and 3 more".
+std::string Few(const std::vector<std::string>& names) {
+  constexpr size_t kFew = 4;
+  const auto first = std::span(names).first(std::min(names.size(), kFew));
+  std::string out = fmt::format("{}", fmt::join(first, ", "));
+  if (names.size() > kFew) out += fmt::format(" and {} more", names.size() - kFew);
+  return out;
+}
+
+std::string NearestOf(const Constants& constants, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  ClosestText closest(names.front());
+  for (const auto& [name, ids] : constants.by_name) closest.Offer(name);
+  return closest.Hint();
+}
+
+// One array for every constant of its name: names are unique but in what was called for.
+Result<size_t> Take(const NpzArchive& archive, const std::string& name, const Module& module,
+                    std::span<const InstructionId> ids, const Limits& limits,
+                    hlo::ModuleBuilder& builder) {
+  const std::string place = fmt::format("{}: {}", archive.path(), name);
+  const auto owner = std::make_shared<std::string>();
+  HLOSCOPE_ASSIGN_OR_RETURN(*owner, archive.Read(name));
+  HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(*owner, place, limits));
+  for (const InstructionId id : ids) {
+    if (!module.Get<Literal>(module[id], AttributeKey::kConstantValue)->elided()) {
+      return InputError(fmt::format("{}: the constant has its values in the module's file", place),
+                        "leave the array out: only constants that are elided take values");
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(Literal value, LiteralFromNpy(array, module.shape(id), place));
+    builder.SetAttribute(id, builder.Make(AttributeKey::kConstantValue, std::move(value)));
+  }
+  return ids.size();
+}
+
+}  // namespace
+
+Result<GivenConstants> GiveConstants(const std::shared_ptr<const Module>& module,
+                                     const std::string& path, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const NpzArchive archive, NpzArchive::Open(std::move(file), limits));
+  const Constants constants = ConstantsOf(*module);
+  hlo::ModuleBuilder builder = hlo::CopyModule(*module);
+  std::vector<std::string> unknown;
+  size_t taken = 0;
+  for (const std::string& name : archive.Names()) {
+    const auto found = constants.by_name.find(name);
+    if (found == constants.by_name.end()) {
+      unknown.push_back(name);
+      continue;
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(const size_t count,
+                              Take(archive, name, *module, found->second, limits, builder));
+    taken += count;
+  }
+  if (taken == 0) {
+    const std::string hint = NearestOf(constants, unknown);
+    return InputError(
+        fmt::format("{}: no array is of a constant of module {} ({})", path, module->name(),
+                    unknown.empty() ? "it has none" : "it has " + Few(unknown)),
+        hint.empty() ? "arrays are called as the constants: `hloscope find {...} MODULE` lists them"
+                     : hint);
+  }
+  std::string note =
+      fmt::format("the values of {} are those of {}", Counted(taken, "elided constant"), path);
+  if (const size_t left = constants.elided - std::min(taken, constants.elided); left > 0)
+    note += fmt::format(", {} {} elided", left, VerbFor(left, "is still", "are still"));
+  if (!unknown.empty()) {
+    note += fmt::format("; {} {} of no constant", Few(unknown),
+                        VerbFor(std::ssize(unknown), "is", "are"));
+  }
+  return GivenConstants{builder.Build(), std::move(note)};
+}
+
+}  // namespace hloscope::dump
