@@ -244,7 +244,7 @@ void Dock::DrawFold(Frame& frame, float top) {
     ImGui::SameLine(0, 0);
     const std::string label = std::string(panel.row->title) + "##side";
     if (QuietButton(frame.theme, label.c_str(), false)) Focus(panel.row->id);
-    Help(std::string(panel.row->help) + "\nbeside the graphs");
+    Help(std::string(panel.row->help) + "\nshown next to the graphs");
   }
   if (is_unfolded_ && !names.empty()) {
     if (QuietButton(frame.theme, ">##side", false)) {
