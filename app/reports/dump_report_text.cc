@@ -233,8 +233,9 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
   if (!tf.in_functions.empty()) {
     const bool never =
         std::ranges::any_of(tf.in_functions, dump::IsForLackOfKernel, &dump::TensorFlowNode::why);
-    out += FormatText("  {} that keep their function out of clusters{}:\n",
+    out += FormatText("  {} that {} function out of clusters{}:\n",
                       Counted(tf.in_functions.size(), "node"),
+                      VerbFor(tf.in_functions.size(), "keeps its", "keep their"),
                       never ? "" : " (jit_compile=True may compile it)");
     out += OutsideText(tf.in_functions);
   }

@@ -60,6 +60,7 @@ std::vector<Case> Cases() {
 bool IsCandidate(OutsideReason why) {
   switch (why) {
     case OutsideReason::kTooSmall:
+    case OutsideReason::kNothingCounts:
     case OutsideReason::kCycle:
     case OutsideReason::kDeadness:
     case OutsideReason::kDevices:
@@ -161,6 +162,8 @@ TEST(TensorFlowMarkingTest, NamesReasonAndFacts) {
       {"nms", "non_max_suppression/NonMaxSuppressionV3", kSlow, ""},
       {"dynamic", "Unique", kUniqueSize, ""},
       {"too_small", "Exp", kTooSmall, "Exp"},
+      {"tensor_array", "TensorArrayV3/size", kNothingCounts,
+       "feeds only TensorArrayV3 (TensorArrayV3), which is outside"},
   };
   const std::vector<Case> cases = Cases();
   for (const Expected& row : rows) {
@@ -178,6 +181,26 @@ TEST(TensorFlowMarkingTest, NamesReasonAndFacts) {
     }
     EXPECT_TRUE(found) << row.folder << " " << row.node;
   }
+}
+
+// A cluster of one node needs a node that counts: no flag brings in a constant alone.
+TEST(TensorFlowMarkingTest, SmallerClustersAreAdvisedForWhatCounts) {
+  int advised = 0, alone = 0;
+  for (const Case& c : Cases()) {
+    for (const TensorFlowNode& node : c.graph.nodes) {
+      if (node.fix.find("--tf_xla_min_cluster_size") != std::string_view::npos) {
+        ++advised;
+        EXPECT_NE(node.evidence.find(" that count: "), std::string::npos)
+            << c.name << " " << node.name << ": " << node.evidence;
+      }
+      if (node.why != OutsideReason::kNothingCounts) continue;
+      ++alone;
+      EXPECT_TRUE(node.op == "Const" || node.op == "Identity") << c.name << " " << node.name;
+      EXPECT_EQ(node.fix, "") << c.name << " " << node.name;
+    }
+  }
+  EXPECT_GT(advised, 0);
+  EXPECT_GT(alone, 3);
 }
 
 // ---- the wire format ----
@@ -622,8 +645,17 @@ TEST(TensorFlowMarkingTest, WhyThereIsNoKernel) {
   EXPECT_EQ(NoKernelReason(node), OutsideReason::kHostEffect);
   node.op = "MultiDeviceIteratorInit";
   EXPECT_EQ(NoKernelReason(node), OutsideReason::kInputPipeline);
-  node.op = "OptionalGetValue";
-  EXPECT_EQ(NoKernelReason(node), OutsideReason::kInputPipeline);
+  for (const char* op : {"OptionalGetValue", "GetOptions"}) {
+    node.op = op;
+    EXPECT_EQ(NoKernelReason(node), OutsideReason::kInputPipeline) << op;
+  }
+  for (const char* op : {"ShardedFilename", "ShardedFilespec"}) {
+    node.op = op;
+    node.types = {};
+    EXPECT_EQ(NoKernelReason(node), OutsideReason::kString) << op;
+  }
+  node.op = "DisableCopyOnRead";
+  EXPECT_EQ(NoKernelReason(node), OutsideReason::kHostEffect);
 }
 
 // Lines of which little is left, each of a mutant that lost something in silence.

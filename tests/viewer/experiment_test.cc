@@ -10,7 +10,7 @@
 
 #include "tests/base/paths.h"
 #include "tests/hlo/parsed.h"
-#include "viewer/model/value_grid.h"
+#include "viewer/lab/value_grid.h"
 
 namespace hloscope::viewer {
 namespace {

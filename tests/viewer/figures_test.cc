@@ -13,8 +13,10 @@
 #include "tests/base/thorough.h"
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/facts/answers.h"
+#include "viewer/facts/dump_facts.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/module_facts.h"
+#include "viewer/facts/pass_ranking.h"
 #include "viewer/facts/selection_summary.h"
 #include "viewer/model/number_text.h"
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/viewer/reading_fixture.h"
-#include "viewer/facts/peak_scopes.h"
+#include "viewer/facts/memory/peak_scopes.h"
 #include "viewer/frame/svg.h"
 #include "viewer/widgets/heat_ramp.h"
 #include "viewer/widgets/treemap.h"

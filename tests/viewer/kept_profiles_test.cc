@@ -68,6 +68,18 @@ TEST_F(KeptProfilesTest, OneThatIsGoneIsNamed) {
       << Messages();
 }
 
+// A path that cannot be asked for says why, not that nothing is there.
+TEST_F(KeptProfilesTest, OneThatCannotBeReachedSaysWhy) {
+  const std::string loop = Scratch("loop.xplane.pb.gz");
+  std::filesystem::copy_file(trace_, loop);
+  Keep({dump_, loop});
+  std::filesystem::remove(loop);
+  std::filesystem::create_symlink(loop, loop);
+  Start({dump_}, state_);
+  EXPECT_TRUE(Has(Messages(), "profile not opened: " + loop + ": ")) << Messages();
+  EXPECT_FALSE(Has(Messages(), "there is no")) << Messages();
+}
+
 // It would be shown in the place of the first.
 TEST_F(KeptProfilesTest, ASecondAloneIsNotOpened) {
   Start({dump_, trace_}, state_);

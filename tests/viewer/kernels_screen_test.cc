@@ -14,7 +14,7 @@
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/facts/kernel_facts.h"
 #include "viewer/facts/kernel_sheet.h"
-#include "viewer/facts/memory_plan.h"
+#include "viewer/facts/memory/memory_plan.h"
 #include "viewer/facts/path_facts.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/facts/selection_summary.h"

@@ -11,7 +11,7 @@
 #include "core/base/file.h"
 #include "tests/viewer/drawn.h"
 #include "tests/viewer/reading_fixture.h"
-#include "viewer/facts/answers.h"
+#include "viewer/facts/missing_files.h"
 #include "viewer/frame/path_completion.h"
 
 namespace hloscope::viewer {

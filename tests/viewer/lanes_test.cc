@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_internal.h>
+#include <imgui_te_context.h>
 
 #include <cmath>
 
 #include "core/base/file.h"
+#include "tests/viewer/drawn.h"
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/facts/kernel_code.h"
 #include "viewer/facts/kernel_sheet.h"
@@ -294,6 +296,29 @@ TEST_F(LanesTest, FlagsAreSaidToWriteWhatTheModuleHas) {
   }
   for (const char* device : {"tpu", "unknown"})
     EXPECT_EQ(text(device, ""), "no code of this kernel in the dump; no code in this dump");
+}
+
+// Long names are cut in the line above the lanes; its tooltip has them whole.
+TEST_F(LanesTest, TheNamesOfTwoProfilesAreWholeInTheTooltip) {
+  std::string paths[2];
+  for (int k = 0; k < 2; ++k) {
+    paths[k] = Scratch(std::string(70, k == 0 ? 'a' : 'b') + ".trace.json");
+    ASSERT_TRUE(WriteFileAtomically(paths[k], kMarked));
+  }
+  Start({paths[0]});
+  session().document.CompareWith(paths[1]);
+  Press("Ctrl+5");
+  const std::optional<SeenAt> line = FindSeen(Seen("timeline"), "before: aaa");
+  ASSERT_TRUE(line.has_value()) << SeenLines(Seen("timeline"));
+  std::string said;
+  Drive([&](ImGuiTestContext* context) {
+    context->MouseMoveToPos(ImVec2(line->x, line->y));
+    context->Yield(3);
+    said = DrawnTooltip();
+  });
+  for (const char c : {'a', 'b'})
+    EXPECT_NE(said.find(std::string(70, c) + ".trace.json\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("aligned by their first step"), std::string::npos) << said;
 }
 
 TEST_F(LanesTest, TwoProfilesOfOneNameAreToldApart) {

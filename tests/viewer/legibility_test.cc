@@ -232,7 +232,7 @@ TEST_F(LegibilityTest, PicturesCanBeRead) {
         EXPECT_GE(found.height, 0.85);
       }
       const bool is_wide = static_cast<float>(size.width) > 1500 * size.scale;
-      EXPECT_GE(found.pictures, is_wide ? 0.65 : 0.54);
+      EXPECT_GE(found.pictures, is_wide ? 0.65 : 0.67);
     }
   }
 }

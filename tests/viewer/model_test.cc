@@ -6,9 +6,10 @@
 
 #include "core/hlo/text/text.h"
 #include "tests/base/paths.h"
-#include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
-#include "viewer/facts/memory_groups.h"
+#include "viewer/facts/memory/memory_groups.h"
+#include "viewer/facts/memory/scope_words.h"
+#include "viewer/facts/outside_nodes.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/model/history.h"
 #include "viewer/model/hover_words.h"

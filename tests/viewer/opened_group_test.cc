@@ -1,5 +1,8 @@
 // Pictures: a group that is opened is in view, rows above the legend are whole, and what a fusion
 // took in is moved, not added.
+#include <imgui.h>
+#include <imgui_internal.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -106,6 +109,57 @@ TEST_F(OpenedGroupTest, ANarrowBarHasTheRestOfItsToolsBehindAButton) {
   EXPECT_NE(HighlightedItems("graph").find(", around"), std::string::npos);
   ClickOn("graph", "Whole graph");
   EXPECT_EQ(HighlightedItems("graph").find(", around"), std::string::npos);
+}
+
+// The side of the graphs gives them its room in a narrow window; one click brings a panel back, one
+// folds it again.
+TEST_F(OpenedGroupTest, TheSideIsFoldedInANarrowWindow) {
+  Stop();
+  surface_.width = 1024;
+  surface_.height = 700;
+  Start({Sample("conv_net")});
+  const auto panel = [&](const char* id) -> const Dock::Panel& { return *app().dock().Find(id); };
+  Press("Ctrl+2");
+  EXPECT_EQ(panel("selection").width, 0);
+  EXPECT_EQ(panel("notes").width, 0);
+  const float whole = panel("graph").width;
+  EXPECT_GT(whole, 1000);
+  ClickOn("window", "Notes");
+  EXPECT_GT(panel("notes").width, 0);
+  EXPECT_LT(panel("graph").width, whole);
+  Click("//##side/>##side");
+  EXPECT_EQ(panel("notes").width, 0);
+  EXPECT_EQ(panel("graph").width, whole);
+  EXPECT_EQ(app().dock().focused_view(), "graph");
+  ClickOn("window", "Selection");
+  EXPECT_GT(panel("selection").width, 0);
+  EXPECT_EQ(app().dock().focused_view(), "selection");
+  // It stays while something else is selected.
+  session().navigation.Select(Selection::OfModule(0));
+  Press("Ctrl+3");
+  EXPECT_GT(panel("selection").width, 0) << "other screens keep theirs";
+  EXPECT_EQ(ImGui::FindWindowByName("##side")->Active, false);
+  Press("Ctrl+2");
+  EXPECT_GT(panel("selection").width, 0);
+  Stop();
+  surface_.width = 1600;
+  surface_.height = 1000;
+  Start({Sample("conv_net")});
+  Press("Ctrl+2");
+  EXPECT_GT(panel("selection").width, 0);
+  EXPECT_EQ(ImGui::FindWindowByName("##side"), nullptr);
+}
+
+// The keys reach what is folded.
+TEST_F(OpenedGroupTest, KeysBringBackWhatIsFolded) {
+  Stop();
+  surface_.width = 1024;
+  surface_.height = 700;
+  Start({Sample("conv_net")});
+  Press("Ctrl+2");
+  for (int k = 0; k < 10 && app().dock().focused_view() != "selection"; ++k) Press("Ctrl+Tab");
+  EXPECT_EQ(app().dock().focused_view(), "selection");
+  EXPECT_GT(app().dock().Find("selection")->width, 0);
 }
 
 // The legend has the colours that are there: none is reused for one kernel.

@@ -7,9 +7,8 @@
 #include "core/graph/change_picture.h"
 #include "core/hlo/text/text.h"
 #include "tests/viewer/reading_fixture.h"
-#include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
-#include "viewer/facts/selection_summary.h"
+#include "viewer/facts/pass_ranking.h"
 #include "viewer/views/change_looks.h"
 
 namespace hloscope::viewer {

@@ -71,6 +71,23 @@ TEST_F(TableKeysTest, LettersReachThePanelThatTakesThem) {
   EXPECT_NE(app().dock().Find("timeline")->view->Arrangement(), zoom);
 }
 
+// Of several panels with a command the one in sight has it, whichever the table of views has first.
+TEST_F(TableKeysTest, LettersReachThePanelInSight) {
+  Start({Sample("conv_net")});
+  session().document.CompareWith(Sample("conv_net"));
+  Press("Ctrl+5");
+  Drive([](ImGuiTestContext* context) {
+    context->DockInto("//Kernels###kernels.kernels", "//Timeline###kernels.timeline");
+  });
+  Focus("kernels");
+  ASSERT_EQ(app().dock().Find("timeline")->width, 0) << "Kernels is in front of it";
+  Focus("statistics");
+  PointAt("statistics");
+  const bool before = session().marks.Of<TimelineMarks>().profiles_swapped;
+  Press("X");
+  EXPECT_NE(session().marks.Of<TimelineMarks>().profiles_swapped, before);
+}
+
 TEST_F(TableKeysTest, ValuesAreAskedForFromTheTableOfResults) {
   const std::string path = Scratch("module_0001.jit_f.before_optimizations.txt");
   ASSERT_TRUE(WriteFileAtomically(path,
@@ -186,6 +203,19 @@ TEST_F(TableKeysTest, AnOpenListKeepsItsArrows) {
   Focus("passes");
   Press("Down");
   EXPECT_NE(HighlightedItems("passes"), before);
+}
+
+// As does that of Step thread, where the arrows are steps otherwise.
+TEST_F(TableKeysTest, AnOpenListOfKernelsKeepsItsArrows) {
+  Start({Sample("attention_block_h100")});
+  Press("Ctrl+5");
+  Focus("thread");
+  Click("//###kernels.thread/##kernel");
+  ASSERT_TRUE(ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup));
+  Press("Down");
+  const ImGuiID first = ImGui::GetCurrentContext()->NavId;
+  Press("Down");
+  EXPECT_NE(ImGui::GetCurrentContext()->NavId, first);
 }
 
 TEST_F(TableKeysTest, ATableThatIsScrolledSidewaysStaysSo) {

@@ -19,10 +19,10 @@
 #include "viewer/lab/hover_values.h"
 #include "viewer/lab/pins.h"
 #include "viewer/lab/recorded_inputs.h"
+#include "viewer/lab/value_grid.h"
 #include "viewer/model/experiment.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/number_text.h"
-#include "viewer/model/value_grid.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -1,6 +1,6 @@
 // What-if of memory: every number by hand, of a module whose temporaries are known by place and
 // life, and what the panel makes of them.
-#include "viewer/facts/what_if.h"
+#include "viewer/facts/memory/what_if.h"
 
 #include <filesystem>
 #include <vector>

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "core/debug/run/finding_text.h"
-#include "core/debug/run/platforms_here.h"
 #include "core/replay/platform_table.h"
 #include "viewer/divergence/check_findings.h"
 #include "viewer/divergence/divergence_outcome.h"
+#include "viewer/divergence/divergence_settings.h"
 #include "viewer/divergence/nonfinite_outcome.h"
 #include "viewer/graph/graph_legend.h"
 #include "viewer/lab/failing_run.h"
@@ -46,7 +46,7 @@ class DivergenceView : public View {
     }
     StartWaiting(context);
     if (wants_divergence_) FindDivergence(context, module);
-    DrawChoices(frame, module);
+    settings_.Draw(frame, module);
     DrawButtons(frame, module);
     ImGui::Separator();
     DrawOutcome(frame);
@@ -63,7 +63,7 @@ class DivergenceView : public View {
         Start(frame.context, module, debug::NonFiniteKind::kNan);
         return true;
       case Command::kRecordProfile:
-        record_ = !record_;
+        settings_.record = !settings_.record;
         return true;
       case Command::kShowCompiled:
         ShowCompiled(frame.context, module);
@@ -81,9 +81,10 @@ class DivergenceView : public View {
   }
 
   std::string State() const override {
-    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", platform_, reference_,
-                       only_differences_ ? 1 : 0, isolate_ ? 1 : 0, record_ ? 1 : 0,
-                       check_races_ ? 1 : 0, check_uninitialised_ ? 1 : 0);
+    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", settings_.platform, settings_.reference,
+                       only_differences_ ? 1 : 0, settings_.isolate ? 1 : 0,
+                       settings_.record ? 1 : 0, settings_.check_races ? 1 : 0,
+                       settings_.check_uninitialised ? 1 : 0);
   }
   void SetState(std::string_view state) override {
     std::array<std::string, 7> parts;
@@ -93,13 +94,13 @@ class DivergenceView : public View {
       state.remove_prefix(std::min(end + 1, state.size()));
     }
     if (parts[3].empty()) return;
-    platform_ = parts[0];
-    reference_ = parts[1];
+    settings_.platform = parts[0];
+    settings_.reference = parts[1];
     only_differences_ = parts[2] == "1";
-    isolate_ = parts[3] == "1";
-    record_ = parts[4] == "1";
-    check_races_ = parts[5] == "1";
-    check_uninitialised_ = parts[6] == "1";
+    settings_.isolate = parts[3] == "1";
+    settings_.record = parts[4] == "1";
+    settings_.check_races = parts[5] == "1";
+    settings_.check_uninitialised = parts[6] == "1";
   }
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {
@@ -132,113 +133,6 @@ class DivergenceView : public View {
   }
 
  private:
-  void DrawChoices(Frame& frame, int32_t module) {
-    if (platforms_.empty()) {
-      platforms_ = debug::PlatformStates();
-      if (platform_.empty()) platform_ = replay::DefaultPlatform().name;
-    }
-    const dump::ModuleEntry& entry =
-        frame.context.document.dump()->modules()[static_cast<size_t>(module)];
-    if (entry.stages.empty()) return;
-    stage_ = std::clamp(stage_, 0, static_cast<int>(entry.stages.size()) - 1);
-    Name(frame, "module", false);
-    FittedLabel(entry.name);
-    Name(frame, "stage", false);
-    ChooseStage(frame, entry);
-    Name(frame, "inputs", false);
-    inputs_.Draw(frame, module, stage_);
-    Name(frame, "platform", false);
-    Choose(frame, "##platform", platform_, false);
-    Name(frame, "reference", SameLineFits(150 * frame.scale));
-    Choose(frame, "##reference", reference_, true);
-    SameLineIfRoom(CheckboxWidth("check each instruction separately"));
-    ImGui::Checkbox("check each instruction separately", &isolate_);
-    Help(
-        "run each instruction alone on both platforms, with the same operands "
-        "(--isolate_instructions)");
-    SameLineIfRoom(CheckboxWidth("record a profile"));
-    ImGui::Checkbox("record a profile", &record_);
-    Help(Command::kRecordProfile);
-    DrawChecks(frame);
-    SameLineIfRoom(CheckboxWidth("custom tolerance"));
-    ImGui::Checkbox("custom tolerance", &own_bounds_);
-    Help("set tolerances instead of using those of the element type");
-    if (!own_bounds_) return;
-    Name(frame, "absolute", false);
-    ImGui::SetNextItemWidth(110 * frame.scale);
-    ImGui::InputDouble("##absolute", &absolute_, 0, 0, "%.1e");
-    Help("absolute tolerance");
-    Name(frame, "relative", true);
-    ImGui::SetNextItemWidth(110 * frame.scale);
-    ImGui::InputDouble("##relative", &relative_, 0, 0, "%.1e");
-    Help("relative tolerance");
-  }
-
-  // Checks of a simulated GPU in addition to accesses out of bounds.
-  void DrawChecks(Frame& /*frame*/) {
-    if (!Simulates(platform_)) return;
-    SameLineIfRoom(CheckboxWidth("check for races"));
-    ImGui::Checkbox("check for races", &check_races_);
-    Help("report unsynchronised accesses to the same byte (--check race)");
-    SameLineIfRoom(CheckboxWidth("check for uninitialised reads"));
-    ImGui::Checkbox("check for uninitialised reads", &check_uninitialised_);
-    Help("report reads of uninitialised memory (--check uninitialised)");
-  }
-  static bool Simulates(std::string_view platform) {
-    const replay::PlatformRow* row = replay::FindPlatform(platform);
-    return row != nullptr && row->Has(replay::kSimulatesGpu);
-  }
-
-  // There is room for another name and a choice of that width in the line of the last item.
-  static bool SameLineFits(float width) {
-    const float end = ImGui::GetItemRectMax().x + width + ImGui::CalcTextSize("reference").x +
-                      4 * ImGui::GetStyle().ItemSpacing.x;
-    return end < ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
-  }
-
-  // The quiet name of the choice that follows it.
-  static void Name(Frame& frame, const char* name, bool same_line) {
-    if (same_line) ImGui::SameLine(0, 24 * frame.scale);
-    ImGui::AlignTextToFramePadding();
-    Label(frame.theme, Color::kTextSecondary, name);
-    same_line ? ImGui::SameLine() : ImGui::SameLine(80 * frame.scale);
-  }
-
-  void ChooseStage(Frame& frame, const dump::ModuleEntry& entry) {
-    ImGui::SetNextItemWidth(std::min(360 * frame.scale, ImGui::GetContentRegionAvail().x));
-    const std::string shown = SafeText(entry.stages[static_cast<size_t>(stage_)].name, 48);
-    const bool is_open = ImGui::BeginCombo("##stage", shown.c_str());
-    Help("stage to run: " + entry.stages[static_cast<size_t>(stage_)].name);
-    if (!is_open) return;
-    for (int s = 0; s < static_cast<int>(entry.stages.size()); ++s) {
-      const std::string label =
-          fmt::format("{}##{}", SafeText(entry.stages[static_cast<size_t>(s)].name, 80), s);
-      if (ImGui::Selectable(label.c_str(), s == stage_)) stage_ = s;
-    }
-    ImGui::EndCombo();
-  }
-
-  void Choose(Frame& frame, const char* name, std::string& value, bool may_be_none) {
-    ImGui::SetNextItemWidth(150 * frame.scale);
-    const std::string shown = value.empty() ? "none" : SafeText(value, 40);
-    const bool is_open = ImGui::BeginCombo(name, shown.c_str());
-    Help(may_be_none ? "the platform to compare with" : "the platform that runs the module");
-    if (!is_open) return;
-    if (may_be_none && ImGui::Selectable("none", value.empty())) value.clear();
-    for (const debug::PlatformState& platform : platforms_) {
-      const std::string& lack = platform.missing.empty() ? platform.no_device : platform.missing;
-      ImGui::BeginDisabled(!lack.empty());
-      const std::string label =
-          lack.empty() ? platform.name
-                       : fmt::format("{}: {}", platform.name, lack.substr(0, lack.find(':')));
-      if (ImGui::Selectable(label.c_str(), platform.name == value)) value = platform.name;
-      ImGui::EndDisabled();
-      const replay::PlatformRow* row = replay::FindPlatform(platform.name);
-      Help(lack.empty() && row != nullptr ? row->summary : lack);
-    }
-    ImGui::EndCombo();
-  }
-
   void DrawButtons(Frame& frame, int32_t module) {
     Experiment& experiment = frame.context.experiment;
     if (experiment.running()) {
@@ -269,10 +163,11 @@ class DivergenceView : public View {
       Start(frame.context, module, debug::NonFiniteKind::kInfinity);
     Help("run the module in a child process and select where the first infinity appears");
     SameLineIfRoom(ButtonWidth("Find the divergence"));
-    ImGui::BeginDisabled(reference_.empty());
+    ImGui::BeginDisabled(settings_.reference.empty());
     if (ImGui::Button("Find the divergence")) FindDivergence(frame.context, module);
     ImGui::EndDisabled();
-    reference_.empty() ? Help("choose a reference platform first") : Help(Command::kFindDivergence);
+    settings_.reference.empty() ? Help("choose a reference platform first")
+                                : Help(Command::kFindDivergence);
     if (experiment.report() != nullptr) {
       SameLineIfRoom(ButtonWidth("Reduce the module"));
       CommandButton(frame, Command::kReduce, "Reduce the module");
@@ -287,18 +182,21 @@ class DivergenceView : public View {
 
   // The verdict is shown on its own panel.
   void FindDivergence(Context& context, int32_t module) {
-    if (reference_.empty()) {
+    if (settings_.reference.empty()) {
       return context.messages.Post(Severity::kNote, "choose a reference platform first");
     }
-    if (!inputs_.IsKnown(context, module, stage_)) {
+    if (!settings_.inputs.IsKnown(context, module, settings_.stage)) {
       wants_divergence_ = true;
       return;
     }
     wants_divergence_ = false;
-    VerdictQuestion question{
-        .seed = inputs_.seed(), .platform = platform_, .reference = reference_, .stage = stage_};
-    question.inputs = inputs_.PathOf(context, module, stage_);
-    if (own_bounds_) question.absolute = absolute_, question.relative = relative_;
+    VerdictQuestion question{.seed = settings_.inputs.seed(),
+                             .platform = settings_.platform,
+                             .reference = settings_.reference,
+                             .stage = settings_.stage};
+    question.inputs = settings_.inputs.PathOf(context, module, settings_.stage);
+    if (settings_.own_bounds)
+      question.absolute = settings_.absolute, question.relative = settings_.relative;
     SearchDivergence(context, module, question);
     context.requests.Show("verdict");
   }
@@ -310,36 +208,16 @@ class DivergenceView : public View {
 
   // What is to run starts as soon as the module is read, and its inputs were looked at.
   void Start(Context& context, int32_t module, std::optional<debug::NonFiniteKind> find) {
-    waiting_ = RequestFor(context, module, find);
+    waiting_ = settings_.RequestFor(context, module, find);
     waits_to_compile_ = false;
     nonfinite_.SelectOnce(find.has_value());
     StartWaiting(context);
   }
 
   void ShowCompiled(Context& context, int32_t module) {
-    waiting_ = RequestFor(context, module, std::nullopt);
+    waiting_ = settings_.RequestFor(context, module, std::nullopt);
     waits_to_compile_ = true;
     StartWaiting(context);
-  }
-
-  ExperimentRequest RequestFor(Context& context, int32_t module,
-                               std::optional<debug::NonFiniteKind> find) const {
-    ExperimentRequest request;
-    request.place = AnchorOfStage(*context.document.dump(), module, stage_);
-    request.module_index = module;
-    request.stage = stage_;
-    request.test.name = find ? std::string(replay::ReferencePlatform().name) : platform_;
-    request.reference.name = find ? std::string() : reference_;
-    request.inputs.seed = inputs_.seed();
-    request.compare.isolate = isolate_;
-    request.record = record_ && !find;
-    request.compare.find = find;
-    request.checks.races = check_races_ && Simulates(request.test.name);
-    request.checks.uninitialised = check_uninitialised_ && Simulates(request.test.name);
-    if (own_bounds_) {
-      request.compare.bounds = {absolute_, relative_};
-    }
-    return request;
   }
 
   void StartWaiting(Context& context) {
@@ -354,8 +232,8 @@ class DivergenceView : public View {
       return waiting_.reset();
     }
     const Pending<hlo::Module>& read = context.data.Module(module, stage);
-    if (read.waiting() || !inputs_.IsKnown(context, module, stage)) return;
-    if (const std::string path = inputs_.PathOf(context, module, stage); !path.empty()) {
+    if (read.waiting() || !settings_.inputs.IsKnown(context, module, stage)) return;
+    if (const std::string path = settings_.inputs.PathOf(context, module, stage); !path.empty()) {
       waiting_->inputs.files = {path};
     }
     const dump::DumpModel& dump = *context.document.dump();
@@ -439,18 +317,13 @@ class DivergenceView : public View {
     viewer::DrawFindings(frame, experiment, rows, cursor_);
   }
 
-  std::vector<debug::PlatformState> platforms_;
-  std::string platform_, reference_{replay::ReferencePlatform().name};
+  DivergenceSettings settings_;
   std::optional<ExperimentRequest> waiting_;  // for its module to be read
   bool waits_to_compile_ = false;             // instead of being run
-  InputsChoice inputs_;
-  RowCursor cursor_;  // of the findings
-  int stage_ = 0;
-  bool wants_divergence_ = false;  // as soon as its inputs were looked at
-  bool isolate_ = true, record_ = false, own_bounds_ = false, only_differences_ = false;
-  bool check_races_ = false, check_uninitialised_ = false;
+  RowCursor cursor_;                          // of the findings
+  bool wants_divergence_ = false;             // as soon as its inputs were looked at
+  bool only_differences_ = false;
   NonFiniteOutcome nonfinite_;
-  double absolute_ = 1e-4, relative_ = 1e-4;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "core/analysis/align/alignment.h"
 #include "core/analysis/align/provenance.h"
-#include "viewer/facts/selection_summary.h"
+#include "viewer/facts/pass_ranking.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
@@ -48,6 +48,18 @@ Comparison ChosenComparison(const Context& context) {
 analysis::Annotations AnnotationsIn(const Context& context) {
   return context.marks.Of<ChangeFilter>().ignores_metadata ? analysis::Annotations::kIgnored
                                                            : analysis::Annotations::kCounted;
+}
+
+int32_t ShownChangeStage(Context& context) {
+  const ShownChange& shown = context.marks.Of<ShownChange>();
+  if (shown.stage >= 0 && shown.version == context.navigation.version()) return shown.stage;
+  const int32_t module = context.navigation.module();
+  // Until a stage is chosen: where the most changed, once that is known.
+  if (module >= 0 && !context.navigation.was_stage_chosen() && MayReadAllStages(context, module)) {
+    const Pending<PassRanking>& ranking = RankingOf(context, module, AnnotationsIn(context));
+    if (ranking.ready() && !ranking->order.empty()) return ranking->order.front();
+  }
+  return context.navigation.stage();
 }
 
 const Pending<analysis::PassChanges>& ShownChanges(Context& context, int32_t module,

@@ -42,6 +42,19 @@ const Pending<analysis::PassChanges>& ShownChanges(Context& context, int32_t mod
 const Pending<analysis::PassChanges>& CompareStages(Context& context, const Comparison& other,
                                                     int32_t module, int32_t stage);
 
+/// The stage whose changes are on the screen: that of the selection, unless the selection was
+/// chosen among what another stage removed.
+struct ShownChange {
+  int32_t stage = -1;
+  uint64_t version = 0;  // of the selection it holds for
+  void Rebase(const dump::DumpModel&, const dump::DumpModel&, std::vector<std::string>&) {
+    *this = {};
+  }
+};
+
+// The stage whose changes are on the screen.
+int32_t ShownChangeStage(Context& context);
+
 // "before_optimizations", or "jit_f, before_optimizations" where it is another module than the one
 // in view.
 std::string ComparisonText(Context& context, const Comparison& comparison);

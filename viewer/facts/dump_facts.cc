@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "core/base/strings.h"
+#include "core/debug/recompile/dump_recompilations.h"
 #include "profiler/saturating_add.h"
-#include "viewer/facts/answers.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/model/document.h"
 #include "viewer/model/task_cache.h"
@@ -66,6 +66,24 @@ std::string WordsIn(const dump::DumpModel& dump, int32_t module, const ModuleFac
 }
 
 }  // namespace
+
+const Pending<ModuleFacts>& FactsOf(Context& context, int32_t module) {
+  return context.cache.Get(
+      PartKey<ModuleFacts>{module}, "analysing modules",
+      [dump = context.document.dump().value, module](TaskControl&) {
+        return Result<std::shared_ptr<const ModuleFacts>>(FindModuleFacts(*dump, module));
+      });
+}
+
+const debug::Recompilations* RecompilationsOf(Context& context) {
+  const auto& found = context.cache.Get(
+      PartKey<debug::Recompilations>{}, "finding recompilations",
+      [dump = context.document.dump().value](TaskControl&) {
+        return Computed<debug::Recompilations>(
+            std::make_shared<const debug::Recompilations>(debug::RecompilationsIn(*dump)));
+      });
+  return found.ready() && !found.value->list.empty() ? found.value.get() : nullptr;
+}
 
 const DumpFacts* DumpFactsOf(Context& context) {
   using Key = PartKey<DumpFacts>;

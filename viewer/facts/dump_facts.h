@@ -8,11 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include "core/debug/recompile/recompilation.h"
 #include "core/dump/dump_model.h"
 #include "viewer/facts/module_facts.h"
 #include "viewer/model/context.h"
+#include "viewer/model/pending.h"
 
 namespace hloscope::viewer {
+
+// The facts of one module, read in the background.
+const Pending<ModuleFacts>& FactsOf(Context& context, int32_t module);
 
 // By module; null: not read. Dumps whose modules are too much to be read at once are read in part,
 // the largest files first.
@@ -22,6 +27,9 @@ struct DumpFacts {
 };
 // Null while they are read, a few at a time: ask again in every frame.
 const DumpFacts* DumpFactsOf(Context& context);
+
+// Programs that the dump holds more than once; null: while they are compared, or there are none.
+const debug::Recompilations* RecompilationsOf(Context& context);
 
 // Picoseconds of the profile by module of the dump, 0 where it has none of it; null: no profile, or
 // it is being read.

@@ -14,7 +14,7 @@
 #include "viewer/facts/device_facts.h"
 #include "viewer/facts/error_curve.h"
 #include "viewer/facts/kernel_sheet.h"
-#include "viewer/facts/memory_groups.h"
+#include "viewer/facts/memory/memory_groups.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"

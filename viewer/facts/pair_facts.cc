@@ -16,7 +16,7 @@
 #include "core/graph/overview.h"
 #include "core/hlo/analysis/summary.h"
 #include "core/hlo/string_pool.h"
-#include "viewer/facts/answers.h"
+#include "viewer/facts/pass_ranking.h"
 #include "viewer/model/document.h"
 #include "viewer/model/second_dump.h"
 #include "viewer/model/task_cache.h"

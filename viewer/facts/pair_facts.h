@@ -10,7 +10,7 @@
 #include "core/analysis/programs/program_pairs.h"
 #include "core/graph/compilation_pair.h"
 #include "core/graph/lanes.h"
-#include "viewer/facts/memory_groups.h"
+#include "viewer/facts/memory/memory_groups.h"
 #include "viewer/facts/two_dumps.h"
 
 namespace hloscope::viewer {

@@ -10,10 +10,10 @@
 #include "core/dump/own_compilation.h"
 #include "core/graph/computed_by.h"
 #include "core/graph/count_text.h"
-#include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
 #include "viewer/facts/host_runs.h"
 #include "viewer/facts/kernel_sheet.h"
+#include "viewer/facts/pass_ranking.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/facts/tensorflow_facts.h"
 #include "viewer/model/document.h"
@@ -389,18 +389,6 @@ void Follow(Context& context, const SummaryLine& line) {
                                        .version = context.navigation.version()};
   }
   if (!line.view.empty()) context.requests.Show(line.view);
-}
-
-int32_t ShownChangeStage(Context& context) {
-  const ShownChange& shown = context.marks.Of<ShownChange>();
-  if (shown.stage >= 0 && shown.version == context.navigation.version()) return shown.stage;
-  const int32_t module = context.navigation.module();
-  // Until a stage is chosen: where the most changed, once that is known.
-  if (module >= 0 && !context.navigation.was_stage_chosen() && MayReadAllStages(context, module)) {
-    const Pending<PassRanking>& ranking = RankingOf(context, module, AnnotationsIn(context));
-    if (ranking.ready() && !ranking->order.empty()) return ranking->order.front();
-  }
-  return context.navigation.stage();
 }
 
 }  // namespace hloscope::viewer

@@ -13,16 +13,6 @@
 
 namespace hloscope::viewer {
 
-/// The stage whose changes are on the screen: that of the selection, unless the selection was
-/// chosen among what another stage removed.
-struct ShownChange {
-  int32_t stage = -1;
-  uint64_t version = 0;  // of the selection it holds for
-  void Rebase(const dump::DumpModel&, const dump::DumpModel&, std::vector<std::string>&) {
-    *this = {};
-  }
-};
-
 enum class Tone : uint8_t { kPlain, kGood, kHost, kGone };
 
 struct SummaryLine {
@@ -43,8 +33,5 @@ std::string NameOfSelectedEvent(Context& context);
 
 // Follows a line: selects and shows.
 void Follow(Context& context, const SummaryLine& line);
-
-// The stage whose changes are on the screen.
-int32_t ShownChangeStage(Context& context);
 
 }  // namespace hloscope::viewer

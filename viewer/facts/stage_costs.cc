@@ -9,7 +9,7 @@
 #include "core/analysis/align/provenance.h"
 #include "core/analysis/place/placement.h"
 #include "core/hlo/analysis/cost.h"
-#include "viewer/facts/answers.h"
+#include "viewer/facts/pass_ranking.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/number_text.h"

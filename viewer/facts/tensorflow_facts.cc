@@ -9,7 +9,7 @@
 #include "core/dump/tensorflow/graph_edges.h"
 #include "core/dump/tensorflow_borders.h"
 #include "core/graph/labels.h"
-#include "viewer/facts/answers.h"
+#include "viewer/facts/outside_nodes.h"
 #include "viewer/model/document.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"

@@ -16,6 +16,7 @@
 #include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
 #include "viewer/facts/file_facts.h"
+#include "viewer/facts/pass_ranking.h"
 #include "viewer/facts/path_facts.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/frame/command_handlers.h"

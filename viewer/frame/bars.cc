@@ -15,20 +15,6 @@ constexpr ImGuiWindowFlags kBar = ImGuiWindowFlags_NoDecoration | ImGuiWindowFla
                                   ImGuiWindowFlags_NoBringToFrontOnFocus |
                                   ImGuiWindowFlags_NoNavFocus;
 
-// A button that is only its text until the pointer is over it.
-bool QuietButton(const Theme& theme, const char* label, bool active, bool enabled = true) {
-  ImGui::PushStyleColor(ImGuiCol_Button,
-                        active ? theme[Color::kSelected] : theme.With(Color::kRaised, 0));
-  ImGui::PushStyleColor(ImGuiCol_Text, theme[!enabled ? Color::kTextDisabled
-                                             : active ? Color::kText
-                                                      : Color::kTextSecondary]);
-  ImGui::BeginDisabled(!enabled);
-  bool pressed = ImGui::Button(label);
-  ImGui::EndDisabled();
-  ImGui::PopStyleColor(2);
-  return pressed;
-}
-
 }  // namespace
 
 void Application::DrawToolbar(Frame& frame) {

@@ -10,8 +10,8 @@
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/text/text.h"
 #include "viewer/facts/answers.h"
+#include "viewer/facts/comparison.h"
 #include "viewer/facts/heat.h"
-#include "viewer/facts/selection_summary.h"
 #include "viewer/frame/application.h"
 
 namespace hloscope::viewer {

@@ -28,6 +28,12 @@ float RightShare(std::string_view screen, float width) {
 }
 constexpr float kAboveShare = 0.22f;  // of the height of the right
 
+// In a window less wide, in logical pixels, the graphs get the room at their side.
+constexpr float kFoldsBelow = 1200;
+constexpr std::string_view kFoldedScreen = "graph";
+
+bool IsAtSide(std::string_view area) { return area == "right" || area == "above"; }
+
 }  // namespace
 
 std::string_view AreaOn(const ViewRow& row, std::string_view screen) {
@@ -60,12 +66,15 @@ void Dock::SetScreen(std::string_view id) {
   screen_ = id;
   // The keys go where they went when this screen was left, at first to its middle.
   std::string& last = last_focus_[screen_];
-  if (last.empty()) {
-    auto centre = std::ranges::find_if(
-        panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == "centre"; });
-    if (centre != panels_.end()) last = centre->row->id;
-  }
+  if (last.empty()) last = CentreView();
   wanted_focus_ = last;
+}
+
+// The first of the centre of this screen; empty: this build has none.
+std::string_view Dock::CentreView() const {
+  const auto centre = std::ranges::find_if(
+      panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == "centre"; });
+  return centre == panels_.end() ? std::string_view() : centre->row->id;
 }
 
 void Dock::Focus(std::string_view view_id) {
@@ -173,31 +182,78 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
                          static_cast<int>(ImGuiDockNodeFlags_NoWindowMenuButton) |
                          static_cast<int>(ImGuiDockNodeFlags_NoCloseButton));
   }
-  bool centre = std::ranges::any_of(
-      panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == "centre"; });
-  if (!centre) {
+  if (CentreView().empty()) {
     // Below the panels: the area that no view of this build fills.
     const char* text = "this build has no view for this screen";
     ImVec2 at(viewport->WorkPos.x + size.x * 0.36f, viewport->WorkPos.y + top + size.y * 0.3f);
     ImGui::GetForegroundDrawList()->AddText(at, frame.theme[Color::kTextSecondary], text);
   }
   ImGui::End();
+  is_narrow_ = screen_ == kFoldedScreen && viewport->WorkSize.x < kFoldsBelow * frame.scale;
+  const Panel* asked = Find(wanted_focus_);
+  if (asked != nullptr && IsAtSide(AreaOn(*asked->row, screen_))) is_unfolded_ = true;
   std::vector<Panel*> shown;
   for (Panel& panel : panels_) {
     panel.width = panel.height = 0;
     if (AreaOn(*panel.row, screen_).empty()) continue;
     const bool hidden = IsHidden(frame, panel);
     if (!hidden) shown.push_back(&panel);
-    if (!hidden && panel.was_hidden && front_frames_ == 0) {
-      wanted_front_ = panel.row->id;
-      front_frames_ = kFramesOfTabs;
-    }
+    if (!hidden && panel.was_hidden) BringToFront(panel);
     panel.was_hidden = hidden;
   }
   focused_view_.clear();
   for (Panel* panel : shown) DrawPanel(frame, *panel);
   front_frames_ = std::max(front_frames_ - 1, 0);
   if (front_frames_ == 0) wanted_front_.clear();
+  DrawFold(frame, top);
+}
+
+// Of an area that comes back: the tab that is asked for, else its first.
+void Dock::BringToFront(const Panel& panel) {
+  const std::string_view area = AreaOn(*panel.row, screen_);
+  const auto is_beside = [&](const std::string& id) {
+    const Panel* other = Find(id);
+    return other != nullptr && AreaOn(*other->row, screen_) == area;
+  };
+  if (std::ranges::any_of(wanted_front_, is_beside)) return;
+  wanted_front_.emplace_back(is_beside(wanted_focus_) ? wanted_focus_ : panel.row->id);
+  front_frames_ = kFramesOfTabs;
+}
+
+// At the right end of the row of tabs: what is folded there by name, or what folds it again.
+void Dock::DrawFold(Frame& frame, float top) {
+  if (!is_narrow_) return;
+  const ImGuiViewport* viewport = ImGui::GetMainViewport();
+  ImGui::SetNextWindowPos({viewport->WorkPos.x + viewport->WorkSize.x, viewport->WorkPos.y + top},
+                          ImGuiCond_Always, {1, 0});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1, 1));
+  ImGui::Begin("##side", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize |
+                   ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoFocusOnAppearing |
+                   ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar(3);
+  std::string names;
+  for (const Panel& panel : panels_) {
+    const std::string_view area = AreaOn(*panel.row, screen_);
+    if (!IsAtSide(area) || !HasContent(frame, area)) continue;
+    names += (names.empty() ? "" : ", ") + std::string(panel.row->title);
+    if (is_unfolded_) continue;
+    ImGui::SameLine(0, 0);
+    const std::string label = std::string(panel.row->title) + "##side";
+    if (QuietButton(frame.theme, label.c_str(), false)) Focus(panel.row->id);
+    Help(std::string(panel.row->help) + "\nshown next to the graphs");
+  }
+  if (is_unfolded_ && !names.empty()) {
+    if (QuietButton(frame.theme, ">##side", false)) {
+      is_unfolded_ = false;
+      wanted_focus_ = CentreView();
+    }
+    Help("fold " + names + ": more room for the graphs");
+  }
+  ImGui::End();
 }
 
 // A panel of the centre that has one sentence to show is as high as that; its room goes to the
@@ -234,18 +290,23 @@ void Dock::SizeStrip(const Frame& frame, Panel& panel) const {
   panel.was_strip = is_strip;
 }
 
-// An area at the right whose views have nothing to show gives its room to the others, unless one of
-// them is requested.
+// One of its views has something to show, or is requested.
+bool Dock::HasContent(const Frame& frame, std::string_view area) const {
+  return std::ranges::any_of(panels_, [&](const Panel& panel) {
+    return AreaOn(*panel.row, screen_) == area &&
+           (!panel.view->IsEmpty(frame.context) || panel.row->id == wanted_focus_ ||
+            panel.row->id == focused_view_);
+  });
+}
+
+// An area at the right gives its room to the others while it is folded or none of its views has
+// something to show.
 bool Dock::IsHidden(const Frame& frame, const Panel& panel) const {
   const std::string_view area = AreaOn(*panel.row, screen_);
-  if (area != "right" && area != "above") return false;
+  if (!IsAtSide(area)) return false;
   // Windows that are made later than the others would be in front of them whenever a popup closes.
   if (ImGui::FindWindowByName(WindowName(*panel.row, screen_).c_str()) == nullptr) return false;
-  return std::ranges::none_of(panels_, [&](const Panel& other) {
-    return AreaOn(*other.row, screen_) == area &&
-           (!other.view->IsEmpty(frame.context) || other.row->id == wanted_focus_ ||
-            other.row->id == focused_view_);
-  });
+  return (is_narrow_ && !is_unfolded_) || !HasContent(frame, area);
 }
 
 void Dock::DrawPanel(Frame& frame, Panel& panel) {
@@ -258,8 +319,8 @@ void Dock::DrawPanel(Frame& frame, Panel& panel) {
       name.c_str(), nullptr, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoFocusOnAppearing);
   // The last item is its tab here.
   Help(panel.row->help);
-  // The first tab of an area that comes back is in front of the others, without taking the keys.
-  if (wanted_front_ == panel.row->id) {
+  // In front of the others of an area that comes back, without taking the keys.
+  if (std::ranges::find(wanted_front_, panel.row->id) != wanted_front_.end()) {
     const ImGuiWindow* window = ImGui::GetCurrentWindow();
     if (window->DockNode != nullptr) {
       window->DockNode->SelectedTabId = window->TabId;

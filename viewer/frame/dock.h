@@ -39,7 +39,10 @@ class Dock {
   void Focus(std::string_view view_id);
   void FocusNext();
   // Puts the panels of this screen where the table says, in the next frame.
-  void Reset() { wants_reset_ = true; }
+  void Reset() {
+    wants_reset_ = true;
+    is_unfolded_ = false;
+  }
   const std::string& focused_view() const { return focused_view_; }
   // A tab is to come to the front in the next frame.
   bool is_changing() const { return front_frames_ > 0; }
@@ -54,17 +57,23 @@ class Dock {
 
  private:
   void BuildLayout(unsigned dock, float width, float height, float scale);
+  std::string_view CentreView() const;
+  bool HasContent(const Frame& frame, std::string_view area) const;
   bool IsHidden(const Frame& frame, const Panel& panel) const;
+  void BringToFront(const Panel& panel);
+  void DrawFold(Frame& frame, float top);
   void SizeStrip(const Frame& frame, Panel& panel) const;
   void DrawPanel(Frame& frame, Panel& panel);
 
   std::vector<Panel> panels_;
   std::string screen_ = "home", focused_view_, wanted_focus_ = "home";
-  std::string wanted_front_;                       // a view whose tab is to be in front …
+  std::vector<std::string> wanted_front_;          // views whose tabs are to be in front …
   int front_frames_ = 0;                           // … in so many frames more
   std::map<std::string, std::string> last_focus_;  // view by screen
   std::set<std::string> built_;                    // screens whose layout is there
   bool wants_reset_ = false, is_chosen_ = false;
+  // In a narrow window the side of the graphs is folded until its panels are asked for.
+  bool is_narrow_ = false, is_unfolded_ = false;
 };
 
 // "centre" for ("graph:left home:centre", "home"); empty where the view is not on that screen.

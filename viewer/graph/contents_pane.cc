@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cfloat>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -76,10 +75,21 @@ void ContentsPane::DrawText(Frame& frame, ImVec2 at, float end, uint32_t color,
   const std::string shown = FitEnd(frame.font, size, text, end - at.x);
   if (shown != text && ImGui::IsMouseHoveringRect(at, {end, at.y + row_height_ * frame.scale}))
     cut_ = text;
-  if (is_right) at.x = end - frame.font->CalcTextSizeA(size, FLT_MAX, 0, shown.c_str()).x;
+  if (is_right) at.x = end - WidthOf(frame.font, size, shown);
   ImGui::GetWindowDrawList()->AddText(frame.font, size,
                                       {at.x, at.y + (row_height_ * frame.scale - size) / 2}, color,
                                       shown.c_str());
+}
+
+// `brief` where only that fits; the tooltip has all of the text.
+void ContentsPane::DrawWhole(Frame& frame, ImVec2 at, float end, Color color,
+                             const std::string& text, const std::string& brief) {
+  const float size = kTextSize * frame.scale, room = end - at.x;
+  const bool is_brief =
+      WidthOf(frame.font, size, text) > room && WidthOf(frame.font, size, brief) <= room;
+  DrawText(frame, at, end, color, is_brief ? brief : text, false);
+  if (is_brief && ImGui::IsMouseHoveringRect(at, {end, at.y + row_height_ * frame.scale}))
+    cut_ = text;
 }
 
 void ContentsPane::DrawName(Frame& frame, const Row& row, const ContentSums& sums, ImVec2 at,
@@ -109,11 +119,13 @@ void ContentsPane::DrawName(Frame& frame, const Row& row, const ContentSums& sum
   const std::string name = NameOf(row);
   DrawText(frame, {x, at.y}, room, is_leaf ? Color::kTextSecondary : Color::kText, name, false);
   if (!is_leaf) return;
-  // What it is, where there is room beside its name.
-  x += frame.font->CalcTextSizeA(kTextSize * scale, FLT_MAX, 0, name.c_str()).x + 10 * scale;
-  DrawText(frame, {x, at.y}, room, Color::kTextSecondary,
-           graph::TextOf(*data_->module, data_->graph.tree()[row.node].instruction).subtitle,
-           false);
+  // What it is, as far as there is room beside its name: all of it, or its opcode.
+  x += WidthOf(frame.font, kTextSize * scale, name) + 10 * scale;
+  const std::string detail =
+      graph::TextOf(*data_->module, data_->graph.tree()[row.node].instruction).subtitle;
+  const std::string opcode = detail.substr(0, detail.find(' '));
+  const bool fits = WidthOf(frame.font, kTextSize * scale, opcode) <= room - x;
+  DrawWhole(frame, {x, at.y}, room, Color::kTextSecondary, detail, fits ? opcode : "");
 }
 
 void ContentsPane::DrawBecame(Frame& frame, const ContentSums& sums, uint32_t kernel, ImVec2 at,
@@ -138,11 +150,15 @@ void ContentsPane::DrawBecame(Frame& frame, const ContentSums& sums, uint32_t ke
   const std::string text = sums.launches() > 0   ? LaunchesText(sums)
                            : sums.operations > 0 ? "in kernels of other rows"
                                                  : "no code";
-  DrawText(frame, {at.x + 10 * scale, at.y}, end,
-           sums.launches() == 0 ? Color::kTextSecondary
-           : has_host           ? Color::kDeviceFallback
-                                : Color::kText,
-           text, false);
+  const Color color = sums.launches() == 0 ? Color::kTextSecondary
+                      : has_host           ? Color::kDeviceFallback
+                                           : Color::kText;
+  const bool is_on_device =
+      !has_host && sums.kernels[static_cast<size_t>(graph::Lane::kHostMemory)] == 0;
+  DrawWhole(frame, {at.x + 10 * scale, at.y}, end, color, text,
+            sums.launches() > 0 && is_on_device
+                ? graph::CountedText(sums.launches(), "launch", "launches")
+                : text);
 }
 
 // In the colours of the lanes, as long as its share of the largest.

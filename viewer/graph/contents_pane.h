@@ -85,6 +85,8 @@ class ContentsPane {
                 bool is_right);
   void DrawText(Frame& frame, ImVec2 at, float end, uint32_t color, const std::string& text,
                 bool is_right);
+  void DrawWhole(Frame& frame, ImVec2 at, float end, Color color, const std::string& text,
+                 const std::string& brief);
 
   std::vector<Row> rows_;
   std::shared_ptr<const GraphHits> hits_;

@@ -73,9 +73,19 @@ CanvasEvents GraphPane::DrawLanes(Frame& frame, const char* id, float width, flo
     const std::string left_out =
         "+ " + graph::CountedText(lanes_.no_code, "box", "boxes") + " without code";
     const ImVec2 size = ImGui::CalcTextSize(left_out.c_str());
-    if (size.x < width - 12 * frame.scale)
-      list.AddText({corner.x + width - size.x - 6 * frame.scale, bottom - size.y - 4 * frame.scale},
-                   frame.theme[Color::kTextSecondary], left_out.c_str());
+    const float y = bottom - size.y - 4 * frame.scale, gap = 6 * frame.scale;
+    const auto lies_on_a_box = [&](float x) {
+      const graph::Area text{x, y, x + size.x, bottom};
+      return std::ranges::any_of(lanes_.picture.boxes, [&](const graph::Box& box) {
+        const auto area = lanes_canvas_.OnScreen(box);
+        return area && area->Meets(text);
+      });
+    };
+    // At the right, else at the left.
+    const float right = corner.x + width - size.x - gap, left = corner.x + gap;
+    const float x = lies_on_a_box(right) && !lies_on_a_box(left) ? left : right;
+    if (size.x < width - 2 * gap)
+      list.AddText({x, y}, frame.theme[Color::kTextSecondary], left_out.c_str());
   }
   return events;
 }

@@ -17,7 +17,7 @@ namespace {
 
 using graph::Box;
 
-constexpr float kWideBar = 1000;  // logical pixels from which on all tools are in one row
+constexpr float kWideBar = 1200;  // logical pixels from which on all tools are in one row
 
 }  // namespace
 

@@ -7,6 +7,9 @@
 
 namespace hloscope::viewer {
 
+// The width of a text in pixels.
+float WidthOf(ImFont* font, float size, const std::string& text);
+
 // As much of a text as there is room for in pixels, "…" at its end where it is cut.
 std::string FitEnd(ImFont* font, float size, const std::string& text, float room);
 

@@ -100,11 +100,17 @@ class HoverText {
 
 }  // namespace
 
-profiler::Target PartnerOf(const TimelineScene& scene, const SecondTrace& second,
-                           const TimelinePoint& at) {
-  if (second.model == nullptr) return {};
-  const ProfileModel& model = *scene.traces[at.trace].model;
-  return second.partners->PartnerOf(at.trace == 1, model.attribution->TargetOf(at.event));
+void DrawLaneHover(Frame& frame, const TimelineScene& scene) {
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const TimelineStrip* strip = scene.StripAt(mouse.y);
+  if (strip == nullptr || strip->is_head()) return;
+  const EventStore& store = scene.traces[strip->trace].model->store();
+  if (mouse.x >= scene.left) {
+    if (strip->counter) DrawCounterHover(frame, scene, *strip, scene.TimeAt(mouse.x));
+  } else {
+    strip->counter ? Help(CounterTitle(scene, *strip))
+                   : Help(store.text(store.lanes()[strip->lane.index].name));
+  }
 }
 
 void DrawTimelineHover(Frame& frame, const TimelineScene& scene, const SecondTrace& second,

@@ -32,10 +32,6 @@ struct HighlightedKey {
   auto operator<=>(const HighlightedKey&) const = default;
 };
 
-float TimelineScene::XOf(double time) const {
-  return left + static_cast<float>(std::clamp(camera.XOf(time, width), -1e4, 1e5));
-}
-
 void TimelinePainter::Draw(Frame& frame, const TimelineScene& scene) {
   scene_ = &scene;
   DrawStrips(frame);

@@ -2,59 +2,21 @@
 // event.
 #pragma once
 
-#include <array>
-#include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "viewer/facts/path_facts.h"
-#include "viewer/facts/profile_model.h"
 #include "viewer/facts/timeline_facts.h"
-#include "viewer/facts/timeline_rows.h"
 #include "viewer/facts/trace_partners.h"
-#include "viewer/model/timeline_camera.h"
+#include "viewer/timeline/timeline_scene.h"
 #include "viewer/widgets/view.h"
 
 struct ImDrawList;
 
 namespace hloscope::viewer {
 
-// Logical pixels; steps have a line of the axis of their own.
-inline constexpr float kTimelineGutter = 190, kTimelineAxis = 26, kTimelineSteps = 16;
-
 Color ColorOf(TimelineCategory category);
-
-// One of the traces that are drawn. Number 0 is the first profile, 1 the second.
-struct TimelineTrace {
-  std::shared_ptr<const ProfileModel> model;    // null: there is none
-  std::shared_ptr<const TimelineFacts> facts;   // null: not known by now
-  int64_t shift = 0;                            // picoseconds that its times are moved by
-  std::string label;                            // "before"; empty: it is alone
-  std::vector<uint32_t> highlighted_modules;    // of the attribution
-  std::vector<hlo::InstructionId> highlighted;  // instructions of each of them
-  profiler::EventId selected;
-};
-inline constexpr size_t kTimelineTraces = 2;
-
-// What is in sight, and its position on the screen. Times are those of the first trace.
-struct TimelineScene {
-  std::array<TimelineTrace, kTimelineTraces> traces;
-  std::shared_ptr<const PathFacts> path;  // of the first; null: not shown
-  TimelineRows rows;
-  TimelineCamera camera;
-  float axis = kTimelineAxis;                                 // logical pixels
-  float scroll = 0;                                           // logical pixels
-  float scale = 1, left = 0, top = 0, width = 0, height = 0;  // of the lanes, pixels
-
-  const TimelineTrace& first() const { return traces[0]; }
-  bool is_highlighted() const {
-    return !traces[0].highlighted.empty() || !traces[1].highlighted.empty();
-  }
-  double TimeAt(float x) const { return camera.TimeAt(x - left, width); }
-  float XOf(double time) const;
-  float YOf(const TimelineStrip& strip) const { return top + (strip.y - scroll) * scale; }
-};
 
 struct HighlightedEvents;
 
@@ -132,15 +94,8 @@ std::string OverlapText(const TimelineFacts& facts);
 
 // Under the pointer (timeline_hover.cc).
 
-// An event of one of the traces; invalid: none.
-struct TimelinePoint {
-  size_t trace = 0;
-  profiler::EventId event;
-};
-
-// The same instruction in the other trace; invalid: there is none.
-profiler::Target PartnerOf(const TimelineScene& scene, const SecondTrace& second,
-                           const TimelinePoint& at);
+// Of the lane under the pointer: its whole name, or the value of the counter there.
+void DrawLaneHover(Frame& frame, const TimelineScene& scene);
 
 void DrawTimelineHover(Frame& frame, const TimelineScene& scene, const SecondTrace& second,
                        const TimelinePoint& at);

@@ -48,7 +48,7 @@ class TimelineView : public View {
     TakeMarks(frame.context);
     second_ = SecondTraceOf(frame.context, profile->value);
     Show(frame.context, profile->value);
-    FindHighlighted(frame.context);
+    Highlight(frame.context);
     DrawAbove(frame);
     Place(frame);
     if (scene_.width < 40 * scene_.scale || scene_.height < 30 * scene_.scale) return;
@@ -56,9 +56,8 @@ class TimelineView : public View {
     FoldEmptyLanes();
     painter_.Draw(frame, scene_);
     if (hovered_ && !held_) {
-      SayLane();
-      DrawTimelineHover(frame, scene_, second_, EventUnder());
-      SayCounter(frame);
+      DrawLaneHover(frame, scene_);
+      DrawTimelineHover(frame, scene_, second_, Under());
     }
   }
 
@@ -103,15 +102,7 @@ class TimelineView : public View {
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     if (format != ExportFormat::kCsv || shown() == nullptr) return View::Export(format, context);
-    std::string out = scene_.traces[1].model == nullptr ? "" : "trace,";
-    out += "lane,row,event,start_ps,duration_ps,value,unit\n";
-    size_t count = 0;
-    for (const TimelineTrace& trace : scene_.traces) {
-      if (trace.model == nullptr) continue;
-      HLOSCOPE_TRY(AppendCsv(trace, count, out));
-      HLOSCOPE_TRY(AppendCounters(trace, count, out));
-    }
-    return out;
+    return TimelineCsv(scene_);
   }
 
   std::string HighlightedItems(Context& context) const override {
@@ -119,9 +110,10 @@ class TimelineView : public View {
     std::string out = fmt::format("highlighted {}\n", highlighted_events_[0]);
     const TimelineFacts* facts = scene_.first().facts.get();
     if (facts != nullptr && facts->has_overlap()) out += OverlapText(*facts) + "\n";
-    if (const EventId e = SelectedEvent(context); e.valid())
+    if (const EventId e = SelectedEvent(context, scene_); e.valid())
       out += fmt::format("event {}\n", shown()->store().text(shown()->store().name(e)));
-    if (scene_.path != nullptr) out += PathText(scene_.path->path, RangeWord(context)) + "\n";
+    if (scene_.path != nullptr)
+      out += PathText(scene_.path->path, RangeWord(context, scene_)) + "\n";
     if (scene_.traces[1].model != nullptr) {
       out += fmt::format("{} above, highlighted {} in the second, aligned {}\n",
                          scene_.rows.strips().front().trace == 0 ? "first" : "second",
@@ -135,60 +127,6 @@ class TimelineView : public View {
   static constexpr const char* kAfter = "after";
 
   const std::shared_ptr<const ProfileModel>& shown() const { return scene_.traces[0].model; }
-
-  static constexpr size_t kMaxRows = 1'000'000;
-
-  // What of a trace is in sight, in its own time.
-  TimeRange InSight(const TimelineTrace& trace) const {
-    const auto begin = static_cast<int64_t>(scene_.camera.begin()) - trace.shift;
-    return {begin, begin + static_cast<int64_t>(scene_.camera.length())};
-  }
-
-  // Samples of counters that are in sight, each until the next.
-  Status AppendCounters(const TimelineTrace& trace, size_t& count, std::string& out) const {
-    const EventStore& store = trace.model->store();
-    const TimeRange range = InSight(trace);
-    for (const profiler::Counter& counter : store.counters()) {
-      const std::span<const int64_t> times = store.times(counter);
-      const auto after = std::ranges::upper_bound(times, range.begin);
-      const auto last = std::ranges::lower_bound(times, range.end);
-      const auto first = after == times.begin() ? after : std::prev(after);
-      if (first >= last) continue;
-      count += static_cast<size_t>(last - first);
-      if (count > kMaxRows)
-        return UnsupportedError("more than a million samples are visible", "zoom in");
-      for (auto at = first; at < last; ++at) {
-        const int64_t until = std::next(at) == times.end() ? store.range().end : *std::next(at);
-        if (!trace.label.empty()) out += trace.label + ",";
-        out += fmt::format("{},,,{},{},{},{}\n", CsvCell(store.text(counter.name)), *at,
-                           std::max<int64_t>(until - *at, 0),
-                           store.values(counter)[static_cast<size_t>(at - times.begin())],
-                           CsvCell(store.text(counter.unit)));
-      }
-    }
-    return {};
-  }
-
-  // Events of the trace that are in sight.
-  Status AppendCsv(const TimelineTrace& trace, size_t& count, std::string& out) const {
-    const EventStore& store = trace.model->store();
-    const TimeRange range = InSight(trace);
-    for (uint32_t row = 0; row < store.rows().size(); ++row) {
-      const profiler::Lane& lane = store.lanes()[store.rows()[row].lane.index];
-      const auto [first, last] = store.EventsIn(row, range);
-      count += last.index - first.index;
-      if (count > kMaxRows)
-        return UnsupportedError("more than a million events are visible", "zoom in");
-      for (uint64_t e = first.index; e < last.index; ++e) {
-        const EventId event(e);
-        if (!trace.label.empty()) out += trace.label + ",";
-        out += fmt::format("{},{},{},{},{},,\n", CsvCell(store.text(lane.name)), row,
-                           CsvCell(store.text(store.name(event))), store.start(event),
-                           store.duration(event));
-      }
-    }
-    return {};
-  }
 
   // What other views have set, and what was kept from the last start.
   void TakeMarks(Context& context) {
@@ -236,7 +174,7 @@ class TimelineView : public View {
     std::map<uint8_t, TimeRange> sight;
     for (size_t t = 0; t < kTimelineTraces; ++t) {
       if (scene_.traces[t].model != nullptr)
-        sight[static_cast<uint8_t>(t)] = InSight(scene_.traces[t]);
+        sight[static_cast<uint8_t>(t)] = scene_.InSight(scene_.traces[t]);
     }
     if (!scene_.rows.SetSight(sight)) return false;
     painter_.Forget();
@@ -281,110 +219,30 @@ class TimelineView : public View {
     const TimelineFacts* facts = scene_.first().facts.get();
     if (facts != nullptr) DrawTimelineLegend(frame, *facts);
     if (shows_path_)
-      DrawPathSums(frame, PathFactsOf(frame.context, shown()), RangeWord(frame.context));
+      DrawPathSums(frame, PathFactsOf(frame.context, shown()), RangeWord(frame.context, scene_));
     if (ProfileOf(frame.context, 1) != nullptr) DrawTraceComparison(frame, second_, shown()->path);
     const bool has_steps = facts != nullptr && !facts->steps.empty();
     scene_.axis = kTimelineAxis + (has_steps ? kTimelineSteps : 0);
   }
 
-  // What the critical path is of: a step, where one is marked.
-  std::string_view RangeWord(const Context& context) const {
-    const TimelineRange& marked = context.marks.Of<TimelineMarks>().range;
-    if (!marked.is_set) return "trace";
-    const TimelineFacts* facts = scene_.first().facts.get();
-    const TimeRange step = facts == nullptr ? TimeRange() : StepAt(*facts, marked.range.begin);
-    return step == marked.range ? std::string_view(facts->step_word) : "range";
-  }
-
-  // From the beginning of the step at `time` to that of the next; empty before the first.
-  TimeRange StepAt(const TimelineFacts& facts, int64_t time) const {
-    const auto next = std::ranges::upper_bound(facts.steps, time, {}, &TimelineStep::begin);
-    if (next == facts.steps.begin()) return {};
-    const int64_t end = next == facts.steps.end() ? shown()->store().range().end : next->begin;
-    return {std::prev(next)->begin, end};
-  }
-
-  EventId SelectedEvent(const Context& context) const {
-    const Selection& now = context.navigation.selection();
-    if (now.kind != SelectionKind::kEvent || now.event < 0) return {};
-    const auto index = static_cast<uint64_t>(now.event);
-    return index < shown()->store().size() ? EventId(static_cast<size_t>(index)) : EventId();
-  }
-
-  // The instructions of the attribution that stand for the selection, and their partners.
-  void FindHighlighted(Context& context) {
-    const Counterparts& found = context.navigation.counterparts();
+  void Highlight(Context& context) {
+    context.navigation.counterparts();
     const bool is_whole = context.navigation.counterparts_complete();
     if (highlighted_version_ == context.navigation.version() && highlighted_was_whole_ == is_whole)
       return;
     highlighted_version_ = context.navigation.version();
     highlighted_was_whole_ = is_whole;
-    TimelineTrace& first = scene_.traces[0];
-    first.highlighted.clear();
-    first.highlighted_modules = shown()->ModulesFor(found.module);
-    const int32_t stage = shown()->StageFor(found.module);
-    first.selected = SelectedEvent(context);
-    if (first.selected.valid()) {
-      const profiler::Target target = shown()->attribution->TargetOf(first.selected);
-      if (target.valid() && !Contains(first.highlighted_modules, target.module)) {
-        first.highlighted_modules = {target.module};
-      }
-      if (target.valid()) first.highlighted.push_back(target.instruction);
-    }
-    if (context.navigation.selection().kind > SelectionKind::kStage) {
-      if (stage == found.final_stage) Append(found.kernel_instructions, first.highlighted);
-      Append(found.AllIn(stage), first.highlighted);
-    }
-    if (first.highlighted_modules.empty()) first.highlighted.clear();
-    FindPartners();
-    for (size_t t = 0; t < kTimelineTraces; ++t)
-      highlighted_events_[t] = CountHighlighted(scene_.traces[t]);
+    highlighted_events_ = FindHighlighted(context, second_, scene_);
     painter_.Forget();
   }
 
-  static bool Contains(const std::vector<uint32_t>& modules, uint32_t module) {
-    return std::ranges::find(modules, module) != modules.end();
-  }
-  static void Append(const std::vector<hlo::InstructionId>& from,
-                     std::vector<hlo::InstructionId>& to) {
-    to.insert(to.end(), from.begin(), from.end());
-  }
-
-  void FindPartners() {
-    const TimelineTrace& first = scene_.traces[0];
-    TimelineTrace& second = scene_.traces[1];
-    second.highlighted.clear();
-    second.highlighted_modules.clear();
-    if (second.model == nullptr) return;
-    for (hlo::InstructionId id : first.highlighted) {
-      const profiler::Target partner = second_.partners->PartnerOf(
-          false, {.module = first.highlighted_modules[0], .instruction = id});
-      if (!partner.valid()) continue;
-      second.highlighted_modules = {partner.module};
-      second.highlighted.push_back(partner.instruction);
-    }
-  }
-
-  // How many events are highlighted; what never ran highlights nothing.
-  static int64_t CountHighlighted(TimelineTrace& trace) {
-    int64_t count = 0;
-    for (hlo::InstructionId id : trace.highlighted) {
-      for (const uint32_t module : trace.highlighted_modules) {
-        const profiler::InstructionTime* time = trace.model->attribution->TimeOf(module, id);
-        if (time != nullptr) count = std::max(count, time->count);
-      }
-    }
-    if (count == 0) trace.highlighted.clear();
-    return count;
-  }
-
   bool FitSelection(Context& context) {
-    EventId e = SelectedEvent(context);
+    EventId e = SelectedEvent(context, scene_);
     const TimelineTrace& first = scene_.first();
     for (hlo::InstructionId id : first.highlighted) {
       const profiler::InstructionTime* time =
           shown()->attribution->TimeOf(first.highlighted_modules[0], id);
-      if (time != nullptr && !SelectedEvent(context).valid()) e = time->longest;
+      if (time != nullptr && !SelectedEvent(context, scene_).valid()) e = time->longest;
     }
     if (!e.valid()) return false;
     const EventStore& store = shown()->store();
@@ -448,14 +306,15 @@ class TimelineView : public View {
     const bool is_click = hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
                           std::abs(moved.x) + std::abs(moved.y) < 4;
     if (!is_click) return;
-    const TimelineStrip* strip = StripAt(io.MousePos.y);
+    const TimelineStrip* strip = scene_.StripAt(io.MousePos.y);
     if (io.MousePos.y < scene_.top) {
       ClickAxis(frame.context);
     } else if (strip != nullptr && strip->is_head()) {
       scene_.rows.Toggle(*strip);
       painter_.Forget();
-    } else if (const TimelinePoint at = EventUnder(); at.event.valid()) {
-      SelectEvent(frame.context, at);
+    } else if (const TimelinePoint at = Under(); at.event.valid()) {
+      const Selection selected = SelectionAt(scene_, second_, at);
+      if (selected.kind != SelectionKind::kNothing) frame.context.navigation.Select(selected);
     }
   }
 
@@ -469,26 +328,8 @@ class TimelineView : public View {
     if (facts == nullptr || facts->steps.empty() || mouse.x < scene_.left ||
         below > (kTimelineSteps + 5) * scene_.scale)
       return;
-    const TimeRange step = StepAt(*facts, static_cast<int64_t>(scene_.TimeAt(mouse.x)));
+    const TimeRange step = StepAt(scene_.first(), static_cast<int64_t>(scene_.TimeAt(mouse.x)));
     if (step.length() > 0) marked = {.range = step, .is_set = true, .is_dragged = false};
-  }
-
-  // Of the second trace the partner is selected: what is selected is always of the first.
-  void SelectEvent(Context& context, const TimelinePoint& at) {
-    if (at.trace == 0) {
-      context.navigation.Select(SelectionOf(*shown(), at.event));
-      return;
-    }
-    const profiler::Target partner = PartnerOf(scene_, second_, at);
-    if (!partner.valid()) return;
-    const auto& [module, stage] = shown()->places[partner.module];
-    const profiler::InstructionTime* time =
-        shown()->attribution->TimeOf(partner.module, partner.instruction);
-    if (module >= 0) {
-      context.navigation.Select(Selection::OfInstruction(module, stage, partner.instruction));
-    } else if (time != nullptr) {
-      context.navigation.Select(SelectionOf(*shown(), time->longest));
-    }
   }
 
   void Mark(Context& context, double from, double to) {
@@ -505,7 +346,7 @@ class TimelineView : public View {
     SteerByKeys(scene_.camera, hovered_ ? (io.MousePos.x - scene_.left) / scene_.width : 0.5);
     const bool is_right = ImGui::IsKeyPressed(ImGuiKey_RightArrow);
     if (is_right || ImGui::IsKeyPressed(ImGuiKey_LeftArrow)) {
-      const EventId now = SelectedEvent(frame.context);
+      const EventId now = SelectedEvent(frame.context, scene_);
       const EventId next = now.valid() ? model.store().Neighbour(now, is_right) : EventId(0u);
       if (!next.valid()) return;
       frame.context.navigation.Select(SelectionOf(model, next));
@@ -528,36 +369,9 @@ class TimelineView : public View {
     scene_.scroll = std::clamp(scene_.scroll, bottom, std::max(bottom, strip->y));
   }
 
-  const TimelineStrip* StripAt(float y) const {
-    return y < scene_.top ? nullptr
-                          : scene_.rows.At((y - scene_.top) / scene_.scale + scene_.scroll);
-  }
-
-  // Names of lanes are cut to the space next to them.
-  void SayLane() const {
+  TimelinePoint Under() const {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
-    const TimelineStrip* strip = StripAt(mouse.y);
-    if (strip == nullptr || strip->is_head() || mouse.x >= scene_.left) return;
-    const EventStore& store = scene_.traces[strip->trace].model->store();
-    strip->counter ? Help(CounterTitle(scene_, *strip))
-                   : Help(store.text(store.lanes()[strip->lane.index].name));
-  }
-
-  void SayCounter(Frame& frame) const {
-    const ImVec2 mouse = ImGui::GetIO().MousePos;
-    const TimelineStrip* strip = StripAt(mouse.y);
-    if (strip != nullptr && strip->counter && mouse.x >= scene_.left)
-      DrawCounterHover(frame, scene_, *strip, scene_.TimeAt(mouse.x));
-  }
-
-  TimelinePoint EventUnder() const {
-    const ImVec2 mouse = ImGui::GetIO().MousePos;
-    const TimelineStrip* strip = StripAt(mouse.y);
-    if (strip == nullptr || !strip->row || mouse.x < scene_.left) return {};
-    const TimelineTrace& trace = scene_.traces[strip->trace];
-    const auto tolerance = static_cast<int64_t>(scene_.camera.length() / scene_.width * 3);
-    const auto time = static_cast<int64_t>(scene_.TimeAt(mouse.x)) - trace.shift;
-    return {strip->trace, trace.model->store().EventAt(*strip->row, time, tolerance)};
+    return scene_.PointAt(mouse.x, mouse.y);
   }
 
   TimelineScene scene_;

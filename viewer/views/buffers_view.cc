@@ -8,7 +8,7 @@
 
 #include "core/graph/count_text.h"
 #include "core/hlo/index_text.h"
-#include "viewer/facts/memory_plan.h"
+#include "viewer/facts/memory/memory_plan.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"

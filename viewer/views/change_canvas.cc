@@ -290,4 +290,26 @@ std::string ChangeCanvas::Explain(NodeId id) const {
   return out;
 }
 
+bool ChangeCanvas::Run(Command command) {
+  switch (command) {
+    case Command::kFit:
+      Reveal(selected());
+      return true;
+    case Command::kFitAll:
+      FitAll();
+      return true;
+    case Command::kGraphZoomIn:
+      Zoom(1.25f);
+      return true;
+    case Command::kGraphZoomOut:
+      Zoom(0.8f);
+      return true;
+    case Command::kGraphReadable:
+      SetZoom(1);
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace hloscope::viewer

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/graph/change_picture.h"
+#include "viewer/commands/commands.h"
 #include "viewer/graph/graph_canvas.h"
 #include "viewer/graph/graph_colors.h"
 #include "viewer/graph/heat_paint.h"
@@ -31,6 +32,8 @@ class ChangeCanvas {
   // Draws one side; the pointer of either moves the camera of both.
   CanvasEvents Draw(Frame& frame, graph::Side side, float width, float height, bool minimap);
   void EndFrame();
+  // Moves the camera; false: it is no command for that.
+  bool Run(Command command);
 
   // Fills the boxes of both sides; null: by what changed.
   using Heat = std::array<std::shared_ptr<const HeatPaint>, 2>;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
+#include "viewer/facts/pass_ranking.h"
 #include "viewer/facts/selection_summary.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"

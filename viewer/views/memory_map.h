@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "viewer/facts/heat.h"
-#include "viewer/facts/memory_plan.h"
+#include "viewer/facts/memory/memory_plan.h"
 #include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/view.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/dump/own_compilation.h"
-#include "viewer/facts/memory_groups.h"
+#include "viewer/facts/memory/memory_groups.h"
 #include "viewer/graph/graph_legend.h"
 #include "viewer/graph/heat_list.h"
 #include "viewer/graph/heat_paint.h"

@@ -7,7 +7,6 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <iterator>
 #include <optional>
 #include <sstream>
 
@@ -26,6 +25,7 @@
 #include "viewer/views/change_canvas.h"
 #include "viewer/views/change_head.h"
 #include "viewer/views/change_looks.h"
+#include "viewer/views/change_words.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -74,7 +74,8 @@ class PassGraphView : public View {
       return;
     }
     DrawPictures(frame);
-    if (legend_shown_) DrawLegend(frame, Legend(frame.theme));
+    if (legend_shown_)
+      DrawLegend(frame, ChangeLegend(frame.theme, pair_.changes->counts, canvas_.heat()));
   }
 
   bool Run(Command command, Frame& frame) override {
@@ -104,7 +105,7 @@ class PassGraphView : public View {
         minimap_ = !minimap_;
         return true;
       default:
-        return RunOnCamera(command);
+        return canvas_.Run(command);
     }
   }
 
@@ -139,17 +140,7 @@ class PassGraphView : public View {
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     const ChangeDrawing* drawing = canvas_.drawing();
     if (format != ExportFormat::kCsv || drawing == nullptr) return View::Export(format, context);
-    std::string out = "change,before,after,x,y,width,height,open\n";
-    for (uint32_t n = 0; n < drawing->graph->size(); ++n) {
-      const graph::Box* box = drawing->picture.Find(NodeId(n));
-      if (box == nullptr) continue;
-      const graph::ChangeNode& node = (*drawing->graph)[NodeId(n)];
-      out += fmt::format(
-          "{},{},{},{},{},{},{},{}\n", node.is_replaced() ? "replaced" : ToString(node.kind),
-          CsvCell(NameOf(Side::kBefore, NodeId(n))), CsvCell(NameOf(Side::kAfter, NodeId(n))),
-          box->x, box->y, box->width, box->height, box->open ? 1 : 0);
-    }
-    return out;
+    return ToCsv(*drawing);
   }
 
   std::string HighlightedItems(Context& /*context*/) const override {
@@ -160,7 +151,7 @@ class PassGraphView : public View {
                                   drawing->picture.of[1].boxes.size(), drawing->picture.changes,
                                   drawing->picture.hidden, part_.whole ? ", whole" : "");
     for (Side side : graph::kSides) {
-      if (const std::string name = NameOf(side, canvas_.selected()); !name.empty())
+      if (const std::string name = NameIn(*drawing, side, canvas_.selected()); !name.empty())
         out += fmt::format("{}: {}\n", side == Side::kBefore ? "before" : "after", name);
     }
     if (at_ > 0) out += fmt::format("change {} of {}\n", at_, drawing->graph->changes().size());
@@ -171,36 +162,6 @@ class PassGraphView : public View {
   const ChangeCanvas& canvas() const { return canvas_; }
 
  private:
-  bool RunOnCamera(Command command) {
-    switch (command) {
-      case Command::kFit:
-        canvas_.Reveal(canvas_.selected());
-        return true;
-      case Command::kFitAll:
-        canvas_.FitAll();
-        return true;
-      case Command::kGraphZoomIn:
-        canvas_.Zoom(1.25f);
-        return true;
-      case Command::kGraphZoomOut:
-        canvas_.Zoom(0.8f);
-        return true;
-      case Command::kGraphReadable:
-        canvas_.SetZoom(1);
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  std::string NameOf(Side side, NodeId id) const {
-    const ChangeDrawing* drawing = canvas_.drawing();
-    if (drawing == nullptr || !id.valid()) return {};
-    const hlo::InstructionId instruction = (*drawing->graph)[id][side];
-    return instruction.valid() ? std::string(drawing->graph->module(side).name(instruction))
-                               : std::string();
-  }
-
   // --- What is drawn, in the background
   bool Ready(Frame& frame) {
     Context& context = frame.context;
@@ -330,12 +291,7 @@ class PassGraphView : public View {
     if (graph_ == nullptr || graph_->changes().empty()) return;
     const std::span<const NodeId> changes = graph_->changes();
     const NodeId selected = graph_->Counted(Selected(context));
-    auto at = std::ranges::lower_bound(changes, selected);
-    const bool is_change = selected.valid() && at != changes.end() && *at == selected;
-    ptrdiff_t next = by > 0 ? at - changes.begin() + (is_change ? 1 : 0) : at - changes.begin() - 1;
-    if (!selected.valid()) next = by > 0 ? 0 : std::ssize(changes) - 1;
-    next = std::clamp<ptrdiff_t>(next, 0, std::ssize(changes) - 1);
-    const NodeId id = changes[static_cast<size_t>(next)];
+    const NodeId id = NextChange(changes, selected, by);
     active_ = (*graph_)[id][Side::kAfter].valid() ? Side::kAfter : Side::kBefore;
     Choose(context, active_, id);
   }
@@ -380,29 +336,12 @@ class PassGraphView : public View {
     DrawIgnoreMetadata(frame);
     SameLineIfRoom(220 * frame.scale);
     DrawHeatMenu(frame, 220 * frame.scale);
-    DrawWhatIsLeftOut(frame);
-  }
-
-  void DrawWhatIsLeftOut(Frame& frame) {
-    const ChangeDrawing& drawing = *canvas_.drawing();
-    std::string text;
-    const auto all = static_cast<int64_t>(graph_->changes().size());
-    if (drawing.picture.changes < all)
-      text = fmt::format("{} of {} shown; ", CountText(drawing.picture.changes),
-                         graph::CountedText(all, "change"));
-    if (drawing.picture.hidden > 0)
-      text += graph::CountedText(drawing.picture.hidden, "unchanged instruction is not shown",
-                                 "unchanged instructions are not shown");
-    if (text.empty()) return;
-    SameLineIfRoom(ImGui::CalcTextSize(text.c_str()).x);
-    ImGui::AlignTextToFramePadding();
-    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    FittedLabel(text);
-    ImGui::PopStyleColor();
+    DrawWhatIsLeftOut(frame, canvas_.drawing()->picture, graph_->changes().size());
   }
 
   void DrawPictures(Frame& frame) {
-    const float legend = LegendHeight(frame, Legend(frame.theme));
+    const float legend =
+        LegendHeight(frame, ChangeLegend(frame.theme, pair_.changes->counts, canvas_.heat()));
     legend_shown_ = legend > 0;
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const float gap = 6 * frame.scale, width = std::floor((room.x - gap) / 2);
@@ -435,26 +374,6 @@ class PassGraphView : public View {
       Choose(frame.context, side, events.clicked.valid() ? events.clicked : events.jump);
     }
     if (events.opened.valid()) Toggle(events.opened);
-  }
-
-  // What occurs, with how often.
-  std::vector<LegendEntry> Legend(const Theme& theme) const {
-    std::vector<LegendEntry> legend;
-    const analysis::ChangeCounts& counts = pair_.changes->counts;
-    for (const ChangeLook& look : kChangeLooks) {
-      const int64_t count = CountOf(counts, look.kind);
-      if (count == 0) continue;
-      legend.push_back({theme[look.color],
-                        fmt::format("{} {} {}", look.sign, CountText(count), ToString(look.kind)),
-                        look.outline});
-    }
-    legend.push_back(
-        {theme[Color::kLine], fmt::format("{} unchanged", CountText(counts.unchanged))});
-    legend.push_back(
-        {theme[Color::kTextDisabled], "only on the other side", graph::Outline::kDashed});
-    if (const HeatPaint* heat = canvas_.heat())
-      std::ranges::copy(HeatLegend(theme, heat->facts()), std::back_inserter(legend));
-    return legend;
   }
 
   StagePair pair_;

@@ -8,8 +8,9 @@
 
 #include "core/base/counted.h"
 #include "core/dump/own_compilation.h"
-#include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
+#include "viewer/facts/dump_facts.h"
+#include "viewer/facts/pass_ranking.h"
 #include "viewer/facts/selection_summary.h"
 #include "viewer/facts/stage_costs.h"
 #include "viewer/model/document.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "viewer/facts/heat.h"
-#include "viewer/facts/peak_scopes.h"
+#include "viewer/facts/memory/peak_scopes.h"
 #include "viewer/graph/heat_list.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"

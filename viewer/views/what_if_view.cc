@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/hlo/index_text.h"
-#include "viewer/facts/what_if.h"
+#include "viewer/facts/memory/what_if.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"

@@ -93,6 +93,19 @@ bool CommandButton(Frame& frame, Command command, const char* label, bool is_sma
   return pressed;
 }
 
+bool QuietButton(const Theme& theme, const char* label, bool active, bool enabled) {
+  ImGui::PushStyleColor(ImGuiCol_Button,
+                        active ? theme[Color::kSelected] : theme.With(Color::kRaised, 0));
+  ImGui::PushStyleColor(ImGuiCol_Text, theme[!enabled ? Color::kTextDisabled
+                                             : active ? Color::kText
+                                                      : Color::kTextSecondary]);
+  ImGui::BeginDisabled(!enabled);
+  bool pressed = ImGui::Button(label);
+  ImGui::EndDisabled();
+  ImGui::PopStyleColor(2);
+  return pressed;
+}
+
 bool BeginTab(const char* title, std::string_view help) {
   const bool is_open = ImGui::BeginTabItem(title);
   Help(help);

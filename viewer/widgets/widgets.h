@@ -31,6 +31,8 @@ void Help(Command command);
 void WholeIfCut(std::string_view whole, std::string_view shown);
 // A button that asks for a command of commands.def, with its help.
 bool CommandButton(Frame& frame, Command command, const char* label, bool is_small = false);
+// A button that is only its text until the pointer is over it.
+bool QuietButton(const Theme& theme, const char* label, bool active, bool enabled = true);
 // A tab of a tab bar, with its help; ended by ImGui::EndTabItem where true.
 bool BeginTab(const char* title, std::string_view help);
 // The header of the current column, at the side where the values below it stand (RightLabel).

@@ -192,12 +192,19 @@ class Unmerged {
   OutsideVerdict TooSmall(int32_t n, const Island& island) const {
     if (island.counted > 0)
       return {kTooSmall, fmt::format("{} that count: {}", island.counted, island.names)};
+    std::set<int32_t> users, outside;
     for (const GraphEdge& user : edges_.users(n)) {
-      if (Group(user.node) == kNone)
-        return {kTooSmall, fmt::format("feeds only {} ({}), which is outside", At(user.node).name,
-                                       At(user.node).op)};
+      users.insert(user.node);
+      if (Group(user.node) == kNone) outside.insert(user.node);
     }
-    return {kTooSmall, "none that count"};
+    if (outside.empty()) return {kNothingCounts, {}};
+    const TensorFlowNode& first = At(*outside.begin());
+    const size_t more = outside.size() - 1;
+    return {kNothingCounts,
+            fmt::format("feeds {}{} ({}){}, which {} outside",
+                        users.size() == outside.size() ? "only " : "", first.name, first.op,
+                        more == 0 ? "" : " and " + Counted(more, "more node"),
+                        more == 0 ? "is" : "are")};
   }
 
   // What speaks against the first edge of the node against which something does.

@@ -9,8 +9,8 @@
 
 #include "core/base/counted.h"
 #include "core/graph/count_text.h"
-#include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
+#include "viewer/facts/outside_nodes.h"
 #include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
 #include "viewer/views/home/home_sections.h"

@@ -9,9 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/facts/file_facts.h"
+#include "viewer/facts/missing_files.h"
+#include "viewer/facts/outside_nodes.h"
 #include "viewer/facts/run_notes.h"
 #include "viewer/model/document.h"
 #include "viewer/model/navigation.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
+#include "viewer/facts/outside_nodes.h"
 #include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
 #include "viewer/views/home/home_sections.h"

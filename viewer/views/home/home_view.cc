@@ -14,7 +14,6 @@
 #include "core/dump/processes.h"
 #include "core/graph/count_text.h"
 #include "core/replay/assets.h"
-#include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/model/document.h"
 #include "viewer/model/navigation.h"

@@ -1,14 +1,15 @@
 // Sorting of what lives at the peak into groups.
-#include "viewer/facts/memory_groups.h"
+#include "viewer/facts/memory/memory_groups.h"
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
 #include <utility>
+
+#include "viewer/facts/memory/scope_words.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -21,24 +22,8 @@ struct UseRule {
 };
 constexpr UseRule kUseRules[] = {
 #define RULE(group, evidence, word) {MemoryUse::group, UseEvidence::evidence, word},
-#include "viewer/facts/memory_groups.def"
+#include "viewer/facts/memory/memory_groups.def"
 };
-
-bool IsWordCharacter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-// "p", "blocks", "0", "g1" of "p['blocks'][0]['g1']".
-std::vector<std::string_view> NameParts(std::string_view name) {
-  std::vector<std::string_view> parts;
-  for (size_t at = 0; at < name.size();) {
-    size_t end = at;
-    while (end < name.size() && IsWordCharacter(name[end])) ++end;
-    if (end > at) parts.push_back(name.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
 
 // An instruction's own op_name and its source location.
 const hlo::OpMetadata* MetadataOf(const hlo::Module& module, hlo::InstructionId id) {
@@ -52,58 +37,6 @@ bool PassesOn(hlo::Opcode opcode) {
   return opcode == hlo::Opcode::kBitcast || opcode == hlo::Opcode::kCopy ||
          opcode == hlo::Opcode::kGetTupleElement || opcode == hlo::Opcode::kTuple ||
          opcode == hlo::Opcode::kCopyStart || opcode == hlo::Opcode::kCopyDone;
-}
-
-// One segment of an op_name without what wraps it: "block_3" of "transpose(jvp(block_3))".
-std::string_view Unwrapped(std::string_view segment) {
-  constexpr std::string_view kGeneric[] = {"while",
-                                           "body",
-                                           "cond",
-                                           "closed_call",
-                                           "remat",
-                                           "checkpoint",
-                                           "rematted_computation",
-                                           "branch_0_fun",
-                                           "branch_1_fun"};
-  for (size_t open = segment.find('('); open != std::string_view::npos && segment.ends_with(')');
-       open = segment.find('('))
-    segment = segment.substr(open + 1, segment.size() - open - 2);
-  return std::ranges::find(kGeneric, segment) != std::end(kGeneric) ? std::string_view() : segment;
-}
-
-// "block_*" of "block_3".
-std::string WithStars(std::string_view word) {
-  std::string text;
-  for (char c : word) {
-    const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    const bool is_number = is_digit && (text.ends_with('_') || text.ends_with('*'));
-    if (!is_number) {
-      text += c;
-    } else if (!text.ends_with('*')) {
-      text += '*';
-    }
-  }
-  return text;
-}
-
-// Calls visit(word) for each of the user's scopes in an op_name, outermost first.
-template <typename Visit>
-void ForEachScope(std::string_view op_name, const Visit& visit) {
-  int depth = 0;
-  size_t begin = 0;
-  bool is_first = true;
-  for (size_t at = 0; at < op_name.size(); ++at) {
-    if (op_name[at] == '(') ++depth;
-    if (op_name[at] == ')') --depth;
-    if (op_name[at] != '/' || depth > 0) continue;
-    const std::string_view segment = op_name.substr(begin, at - begin);
-    begin = at + 1;
-    // The first is the whole program.
-    const bool is_program = std::exchange(is_first, false) &&
-                            (segment.starts_with("jit(") || segment.starts_with("pjit("));
-    const std::string_view word = is_program ? std::string_view() : Unwrapped(segment);
-    if (!word.empty()) visit(word);
-  }
 }
 
 // What the instructions of one module are for.
@@ -174,9 +107,9 @@ class UseFinder {
       return scope;
     }
     // Of the backward pass a scope is named as it was entered, and inside that again.
-    ForEachScope(NameOf(named), [&](std::string_view word) {
+    for (std::string_view word : UserScopes(NameOf(named))) {
       if (scope.empty() || scope.back() != word) scope.emplace_back(word);
-    });
+    }
     if (!scope.empty()) return scope;
     if (std::string function = FunctionOf(*MetadataOf(module_, named)); !function.empty())
       return {std::move(function)};
@@ -345,7 +278,7 @@ MemoryUse UseOfKind(AllocationKind kind) {
 std::string_view TitleOf(MemoryUse use) {
   static constexpr std::string_view kTitles[] = {
 #define GROUP(name, title, help) title,
-#include "viewer/facts/memory_groups.def"
+#include "viewer/facts/memory/memory_groups.def"
   };
   return kTitles[static_cast<size_t>(use)];
 }
@@ -353,17 +286,9 @@ std::string_view TitleOf(MemoryUse use) {
 std::string_view HelpOf(MemoryUse use) {
   static constexpr std::string_view kHelps[] = {
 #define GROUP(name, title, help) help,
-#include "viewer/facts/memory_groups.def"
+#include "viewer/facts/memory/memory_groups.def"
   };
   return kHelps[static_cast<size_t>(use)];
-}
-
-std::string ScopeWords(std::string_view op_name) {
-  std::string words;
-  ForEachScope(op_name, [&](std::string_view word) {
-    words += (words.empty() ? "" : "/") + WithStars(word);
-  });
-  return words;
 }
 
 std::vector<PeakValue> PeakValuesOf(const dump::BufferTable& table, const MemoryPlan& plan,

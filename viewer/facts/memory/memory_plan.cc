@@ -1,4 +1,4 @@
-#include "viewer/facts/memory_plan.h"
+#include "viewer/facts/memory/memory_plan.h"
 
 #include <algorithm>
 #include <map>

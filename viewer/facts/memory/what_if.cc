@@ -1,4 +1,4 @@
-#include "viewer/facts/what_if.h"
+#include "viewer/facts/memory/what_if.h"
 
 #include <utility>
 

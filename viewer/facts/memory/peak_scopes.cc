@@ -1,11 +1,11 @@
 // The tree: values at the peak under the scopes of what computes them.
-#include "viewer/facts/peak_scopes.h"
+#include "viewer/facts/memory/peak_scopes.h"
 
 #include <algorithm>
 #include <functional>
 #include <span>
 
-#include "viewer/facts/memory_groups.h"
+#include "viewer/facts/memory/memory_groups.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/task_cache.h"

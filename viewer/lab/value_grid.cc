@@ -1,5 +1,5 @@
 // ValueGrid: addressing, numbers and statistics of one array.
-#include "viewer/model/value_grid.h"
+#include "viewer/lab/value_grid.h"
 
 #include <fmt/format.h>
 
@@ -83,6 +83,12 @@ std::string ValueGrid::ShortText(ValueSide side, int64_t element) const {
   const hlo::Literal& literal = side == ValueSide::kActual && actual_ ? *actual_ : reference_;
   return type == hlo::ElementType::kC64 ? ShortComplex<float>(literal, element)
                                         : ShortComplex<double>(literal, element);
+}
+
+std::string ValueGrid::CellText(ValueSide side, int64_t element) const {
+  const bool is_distance = side == ValueSide::kUlp || side == ValueSide::kError;
+  if (is_distance && VerdictAt(element) == Verdict::kSameBits) return {};
+  return ShortText(side, element);
 }
 
 std::string_view ValueGrid::WidestText(ValueSide side) const {

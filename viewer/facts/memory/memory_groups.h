@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "core/hlo/module.h"
-#include "viewer/facts/memory_plan.h"
+#include "viewer/facts/memory/memory_plan.h"
 
 namespace hloscope::viewer {
 
 enum class MemoryUse : uint8_t {
 #define GROUP(name, title, help) name,
-#include "viewer/facts/memory_groups.def"
+#include "viewer/facts/memory/memory_groups.def"
 };
 std::string_view TitleOf(MemoryUse use);
 std::string_view HelpOf(MemoryUse use);
@@ -48,9 +48,5 @@ std::vector<PeakValue> PeakValuesOf(const dump::BufferTable& table, const Memory
 // `module` is the final stage; null: not readable, then only allocations count.
 MemoryGroups GroupsOf(const dump::BufferTable& table, const MemoryPlan& plan,
                       const hlo::Module* module);
-
-// "block_*/attention" of "jit(f)/transpose(jvp(block_3))/attention/dot_general": the user's scopes,
-// numbers as stars; empty: none.
-std::string ScopeWords(std::string_view op_name);
 
 }  // namespace hloscope::viewer

@@ -45,6 +45,8 @@ class ValueGrid {
   std::string Text(ValueSide side, int64_t element) const;
   // The same with at most five significant digits; integers as they are.
   std::string ShortText(ValueSide side, int64_t element) const;
+  // ShortText; of distances nothing where the bits are the same.
+  std::string CellText(ValueSide side, int64_t element) const;
   // As wide as any ShortText of that side.
   std::string_view WidestText(ValueSide side) const;
   // Neither NaN nor infinite.
