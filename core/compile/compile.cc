@@ -80,8 +80,9 @@ void AddPlan(Compilation& compilation, const CompileOptions& options, bool keeps
                                   ? "every value is kept"
                                   : "it is not SPMD-partitioned yet: values are global outside of "
                                     "manual regions and per device inside";
-  } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), compilation.kernels,
-                                          options.plan_collectives);
+  } else if (Result<Plan> plan = MakePlan(
+                 module, module->entry_id(), compilation.kernels,
+                 {.collectives = options.plan_collectives, .overwrites = !options.gpu_kernels});
              plan.has_value()) {
     compilation.plan = std::make_shared<const Plan>(*std::move(plan));
   } else {
