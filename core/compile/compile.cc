@@ -99,6 +99,7 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
   out.plan_collectives = options.plan_collectives;
   out.is_unpartitioned = options.is_unpartitioned;
   out.gpu_kernels = options.gpu_kernels;
+  out.byte_kernels = options.byte_kernels;
   for (uint32_t i = 0; i < module->instructions().size(); ++i) out.new_id.emplace_back(i);
   out.before_fusion = module;
   const auto has_global_values = [&] {
