@@ -14,12 +14,12 @@ using compile::Effort;
 using hlo::InstructionId;
 
 DifferentKernels FindDifferent(const hlo::Module& module, std::span<const InstructionId> kernels,
-                               std::optional<Effort> effort) {
+                               std::optional<Effort> effort, const Overwritten& overwritten) {
   DifferentKernels out;
   std::unordered_map<std::string, size_t> by_key;
   std::vector<std::pair<InstructionId, Effort>> found;
   for (const InstructionId id : kernels) {
-    const Kernel kernel(module, id);
+    const Kernel kernel(module, id, overwritten);
     const auto [at, is_new] = by_key.emplace(KeyOf(kernel), found.size());
     const Effort own = effort.value_or(EffortFor(kernel));
     if (is_new) found.emplace_back(id, own);

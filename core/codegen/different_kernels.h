@@ -21,7 +21,8 @@ struct DifferentKernels {
 // `effort`: of all kernels; by what each has to do where not set.
 DifferentKernels FindDifferent(const hlo::Module& module,
                                std::span<const hlo::InstructionId> kernels,
-                               std::optional<compile::Effort> effort);
+                               std::optional<compile::Effort> effort,
+                               const Overwritten& overwritten = {});
 
 // "k12_fusion_3": a name that no other kernel has and LLVM, assemblers and people can read.
 std::string SymbolName(const hlo::Module& module, hlo::InstructionId id, size_t number);

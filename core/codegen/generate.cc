@@ -56,11 +56,12 @@ Status Finish(Target& target, llvm::Module& code, const CodegenOptions& options,
   return {};
 }
 
-void EmitKernels(const hlo::Module& module, llvm::Module& code, Batch& batch) {
+void EmitKernels(const hlo::Module& module, llvm::Module& code, const Overwritten& overwritten,
+                 Batch& batch) {
   for (size_t i = 0; i < batch.kernels.size(); ++i) {
     const InstructionId id = batch.kernels[i];
     const std::string name = SymbolName(module, id, batch.first + i);
-    batch.written.kernels.push_back(EmitKernel(code, Kernel(module, id), name));
+    batch.written.kernels.push_back(EmitKernel(code, Kernel(module, id, overwritten), name));
     if (batch.written.kernels.back().is_complete) continue;
     for (const std::string& each : {name, name + kFinishSuffix}) {
       if (llvm::Function* function = code.getFunction(each)) function->eraseFromParent();
@@ -68,14 +69,15 @@ void EmitKernels(const hlo::Module& module, llvm::Module& code, Batch& batch) {
   }
 }
 
-Status CompileBatch(const hlo::Module& module, const CodegenOptions& options, Batch& batch) {
+Status CompileBatch(const hlo::Module& module, const CodegenOptions& options,
+                    const Overwritten& overwritten, Batch& batch) {
   HLOSCOPE_ASSIGN_OR_RETURN(const BorrowedTarget target,
                             BorrowedTarget::Take(options.target, batch.effort));
   llvm::LLVMContext context;
   llvm::Module code("kernels", context);
   target->Prepare(code);
   if (batch.loop == nullptr) {
-    EmitKernels(module, code, batch);
+    EmitKernels(module, code, overwritten, batch);
     return Finish(*target, code, options, batch);
   }
   const std::string name = fmt::format("loop_{}", batch.loop->number);
@@ -131,6 +133,7 @@ class Generation {
     std::vector<const compile::PlannedStep*> loops;
     if (options_.plan != nullptr) loops = OneFunctionLoopsOf(*options_.plan);
     std::vector<InstructionId> asked(kernels.begin(), kernels.end());
+    FindOverwritten(kernels);
     for (const InstructionId id : asked) is_asked_[id.index] = true;
     while (!asked.empty() || !loops.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(asked, Round(asked, loops));
@@ -141,14 +144,25 @@ class Generation {
   linking::KernelObjects Take() { return std::move(written_); }
 
  private:
+  void FindOverwritten(std::span<const InstructionId> kernels) {
+    if (options_.plan != nullptr) overwritten_ = compile::OverwrittenBy(*options_.plan);
+    if (!options_.overwrites_all) return;
+    for (const InstructionId id : kernels) {
+      const std::vector<bool> may_be = compile::OverwritableOperands(module_, id);
+      for (size_t k = 0; k < may_be.size(); ++k) {
+        if (may_be[k]) overwritten_[id.index].push_back(k);
+      }
+    }
+  }
+
   // Returns the pieces of what has no code.
   Result<std::vector<InstructionId>> Round(std::span<const InstructionId> asked,
                                            std::span<const compile::PlannedStep* const> loops) {
-    const DifferentKernels different = FindDifferent(module_, asked, options_.effort);
+    const DifferentKernels different = FindDifferent(module_, asked, options_.effort, overwritten_);
     std::vector<Batch> batches = Cut(different, loops, threads_, count_);
     HLOSCOPE_TRY(ParallelFor(std::ssize(batches), threads_, [&](int64_t i) {
       Batch& batch = batches[static_cast<size_t>(i)];
-      batch.status = CompileBatch(module_, options_, batch);
+      batch.status = CompileBatch(module_, options_, overwritten_, batch);
     }));
     std::vector<InstructionId> pieces;
     std::vector<bool> is_complete;
@@ -190,6 +204,7 @@ class Generation {
   const hlo::Module& module_;
   const CodegenOptions& options_;
   int threads_;
+  Overwritten overwritten_;
   std::vector<bool> is_asked_;  // by instruction
   linking::KernelObjects written_;
   size_t count_ = 0;  // kernels that were written

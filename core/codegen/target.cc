@@ -24,6 +24,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/codegen/emit/byte_products.h"
 #include "core/codegen/math/functions.h"
 #include "core/codegen/narrow_integers.h"
 
@@ -44,20 +45,21 @@ void InitializeOnce() {
 }
 
 // LLVM 19 takes sums of sign-extended bytes times a constant above zero for products of unsigned
-// bytes where the processor has instructions for those, and gives wrong sums.
+// bytes where the processor has instructions for those, and gives wrong sums. Functions that write
+// these instructions themselves, and no such sums, ask for them (ByteProducts).
 constexpr const char* kWithoutByteProducts = "-avx512vnni,-avxvnni,-avxvnniint8";
 
 // What this machine is, which costs a little to find out.
 struct Host {
   std::string triple = llvm::sys::getProcessTriple(), cpu = llvm::sys::getHostCPUName().str(),
-              features;
+              own_features, features;
 
   Host() {
     for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
-      if (!features.empty()) features += ',';
-      features += (feature.second ? '+' : '-') + feature.first().str();
+      if (!own_features.empty()) own_features += ',';
+      own_features += (feature.second ? '+' : '-') + feature.first().str();
     }
-    features += (features.empty() ? "" : ",") + std::string(kWithoutByteProducts);
+    features = own_features + (own_features.empty() ? "" : ",") + kWithoutByteProducts;
   }
   static const Host& This() {
     static const Host host;
@@ -228,6 +230,12 @@ Result<std::unique_ptr<Target>> Target::Make(const std::string& cpu, Effort effo
   std::unique_ptr<Target> out(new Target);
   out->cpu_ = cpu;
   out->effort_ = effort;
+  const std::string own_features = cpu.empty() ? host.own_features : "";
+  const std::unique_ptr<llvm::MCSubtargetInfo> own(
+      target->createMCSubtargetInfo(host.triple, name, own_features));
+  if (own->checkFeatures("+avx512vnni,+avx512vl,+avx512bw")) {
+    out->byte_product_features_ = own_features + (own_features.empty() ? "" : ",") + "+avx512vnni";
+  }
   out->machine_.reset(target->createTargetMachine(
       host.triple, name, cpu.empty() ? host.features : kWithoutByteProducts, ExactOptions(),
       llvm::Reloc::PIC_, llvm::CodeModel::Small,
@@ -243,6 +251,10 @@ void Target::Prepare(llvm::Module& module) const {
   module.setDataLayout(machine_->createDataLayout());
   if (!IsGpuTarget(cpu_) && machine_->getMCSubtargetInfo()->checkFeatures("+avx512f")) {
     module.addModuleFlag(llvm::Module::Warning, kHasAvx512, 1);
+  }
+  if (!byte_product_features_.empty()) {
+    module.addModuleFlag(llvm::Module::Warning, kByteProductFeatures,
+                         llvm::MDString::get(module.getContext(), byte_product_features_));
   }
 }
 

@@ -45,6 +45,7 @@ class Target {
   static Result<std::unique_ptr<Target>> MakeGpu(const std::string& architecture);
 
   std::string cpu_;
+  std::string byte_product_features_;  // where it has AVX512-VNNI: all features
   Effort effort_ = Effort::kUsual;
   std::unique_ptr<llvm::TargetMachine> machine_;
   std::unique_ptr<Passes> passes_;

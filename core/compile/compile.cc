@@ -80,8 +80,9 @@ void AddPlan(Compilation& compilation, const CompileOptions& options, bool keeps
                                   ? "every value is kept"
                                   : "it is not SPMD-partitioned yet: values are global outside of "
                                     "manual regions and per device inside";
-  } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), compilation.kernels,
-                                          options.plan_collectives);
+  } else if (Result<Plan> plan = MakePlan(
+                 module, module->entry_id(), compilation.kernels,
+                 {.collectives = options.plan_collectives, .overwrites = !options.gpu_kernels});
              plan.has_value()) {
     compilation.plan = std::make_shared<const Plan>(*std::move(plan));
   } else {
@@ -98,6 +99,7 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
   out.plan_collectives = options.plan_collectives;
   out.is_unpartitioned = options.is_unpartitioned;
   out.gpu_kernels = options.gpu_kernels;
+  out.byte_kernels = options.byte_kernels;
   for (uint32_t i = 0; i < module->instructions().size(); ++i) out.new_id.emplace_back(i);
   out.before_fusion = module;
   const auto has_global_values = [&] {

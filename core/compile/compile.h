@@ -32,6 +32,9 @@ struct CompileOptions {
   // What core/codegen has code of GPUs alone for is kernels too: Fourier transforms and factors of
   // matrices.
   bool gpu_kernels = false;
+  // The processor adds up products of bytes (AVX512-VNNI): kernels do dots of s8 and u8, which are
+  // not converted for a library.
+  bool byte_kernels = false;
 };
 
 // What a pass made of a module.
@@ -68,6 +71,7 @@ struct Compilation {
   bool plan_collectives = false;  // likewise
   bool is_unpartitioned = false;  // likewise
   bool gpu_kernels = false;       // likewise
+  bool byte_kernels = false;      // likewise
   std::vector<FusionDecision> decisions;
   std::shared_ptr<const hlo::Module> before_fusion;
   // By id in the module as given: where the value of the instruction is in `module`; invalid where

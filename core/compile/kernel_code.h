@@ -34,7 +34,7 @@ class LibraryCall {
 // Computes grains [begin, end). `operands` has one address per operand of the instruction, in
 // order, `results` one per leaf of its value; arrays are dense and row-major whatever the layouts
 // say, elements as in a Literal (one byte each below eight bits). No address overlaps another but
-// as KernelCode::in_place says. `scratch` is the same memory for all grains of one call.
+// as KernelCode::in_place says, and as the plan has it that the code was written for. `scratch` is the same memory for all grains of one call.
 using GrainFunction = void (*)(const std::byte* const* operands, std::byte* const* results,
                                std::byte* scratch, int64_t begin, int64_t end);
 
@@ -120,6 +120,8 @@ struct CodegenOptions {
   std::string* image = nullptr;
   std::optional<Effort> effort = {};  // for all kernels; by what each has to do where not set
   bool verify = false;                // lets LLVM look for what is unsound, for tests
+  // As if a plan made results in the memory of every operand where it may, for tests.
+  bool overwrites_all = false;
 };
 
 // The entry of core/codegen's library, found there by the name below.

@@ -113,6 +113,45 @@ TEST(Contraction, SumsUpTheLargestProductsOfBytesExactly) {
   }
 }
 
+// Groups of four bytes, the last of a row cut short; both kinds on both sides; runs, blocks and
+// units that are not full.
+TEST(Contraction, MultipliesBytes) {
+  constexpr const char* kByteTypes[] = {"s8", "u8"};
+  struct Sizes {
+    int rows, depth, columns;
+  };
+  const Sizes kSizes[] = {{3, 4, 4},    {4, 5, 16},   {5, 7, 17},    {6, 64, 31},
+                          {64, 33, 64}, {67, 9, 130}, {9, 1030, 20}, {130, 2049, 5}};
+  for (const std::string left : kByteTypes) {
+    for (const std::string right : kByteTypes) {
+      for (const auto& [rows, depth, columns] : kSizes) {
+        const auto shape = [](const std::string& type, int a, int b) {
+          return fmt::format("{}[{},{}]", type, a, b);
+        };
+        const auto module = [](const std::string& a, const std::string& b, const std::string& r,
+                               const std::string& attributes) {
+          return fmt::format(
+              "HloModule m\nENTRY e {{\n  a = {} parameter(0)\n  b = {} parameter(1)\n  ROOT r = "
+              "{} dot(a, b), {}\n}}\n",
+              a, b, r, attributes);
+        };
+        const std::string result = shape("s32", rows, columns);
+        ExpectAsEvaluated(module(shape(left, rows, depth), shape(right, depth, columns), result,
+                                 "lhs_contracting_dims={1}, rhs_contracting_dims={0}"));
+        ExpectAsEvaluated(module(shape(left, rows, depth), shape(right, columns, depth), result,
+                                 "lhs_contracting_dims={1}, rhs_contracting_dims={1}"));
+        ExpectAsEvaluated(module(shape(left, depth, rows), shape(right, depth, columns), result,
+                                 "lhs_contracting_dims={0}, rhs_contracting_dims={0}"));
+      }
+      ExpectAsEvaluated(fmt::format(
+          "HloModule m\nENTRY e {{\n  a = {}[3,5,2,6,11] parameter(0)\n  b = {}[3,2,11,20] "
+          "parameter(1)\n  ROOT r = s32[3,5,6,20] dot(a, b), lhs_batch_dims={{0}}, "
+          "rhs_batch_dims={{0}}, lhs_contracting_dims={{2,4}}, rhs_contracting_dims={{1,2}}\n}}\n",
+          left, right));
+    }
+  }
+}
+
 TEST(Contraction, MultipliesInEveryForm) {
   struct Form {
     const char *left, *right, *result, *attributes;

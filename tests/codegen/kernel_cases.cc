@@ -144,8 +144,10 @@ struct Memory {
 };
 
 // Each operand and result lies at the guarded end of its pages.
+// `overwritten`: by result, the operand in whose memory it is made, or -1.
 Memory Called(const hlo::Module& module, hlo::InstructionId root, const compile::KernelCode& code,
-              const std::vector<Literal>& arguments, uint64_t seed, Guard guard) {
+              const std::vector<Literal>& arguments, uint64_t seed, Guard guard,
+              const std::vector<int>& overwritten) {
   Memory memory;
   for (const hlo::InstructionId operand : module.operands(root)) {
     const hlo::Instruction& i = module[operand];
@@ -166,7 +168,8 @@ Memory Called(const hlo::Module& module, hlo::InstructionId root, const compile:
   std::vector<std::byte*> out;
   for (auto& each : memory.operands) in.push_back(each.data());
   for (size_t i = 0; i < memory.results.size(); ++i) {
-    const int in_place = code.in_place.empty() ? -1 : code.in_place[i];
+    int in_place = code.in_place.empty() ? -1 : code.in_place[i];
+    if (overwritten[i] >= 0) in_place = overwritten[i];
     if (in_place >= 0) {
       std::ranges::copy(memory.operands[static_cast<size_t>(in_place)].bytes(),
                         memory.results[i].data());
@@ -274,9 +277,24 @@ Literal RandomLiteral(const Shape& shape, uint64_t seed) {
 
 namespace {
 
+// Operands, each for one result that takes as many bytes, in whose memory those may be made.
+std::vector<int> Overwritten(const hlo::Module& module, hlo::InstructionId root) {
+  std::vector<int> out;
+  std::vector<bool> may_be = compile::OverwritableOperands(module, root);
+  for (const auto& leaf : module.shape(root).Leaves()) {
+    int& operand = out.emplace_back(-1);
+    for (size_t k = 0; k < may_be.size() && operand < 0; ++k) {
+      const hlo::Shape& shape = module.shape(module.operands(root)[k]);
+      if (may_be[k] && shape.ByteSize() == leaf.second->ByteSize()) operand = static_cast<int>(k);
+    }
+    if (operand >= 0) may_be[static_cast<size_t>(operand)] = false;
+  }
+  return out;
+}
+
 void ExpectWithEffort(const std::shared_ptr<const hlo::Module>& module, compile::Effort effort,
-                      const std::vector<Literal>& arguments, const runtime::Value& want,
-                      const Bound& bound, const std::string& text) {
+                      bool overwrites, const std::vector<Literal>& arguments,
+                      const runtime::Value& want, const Bound& bound, const std::string& text) {
   const hlo::InstructionId root = module->entry().root;
   const hlo::InstructionId kernels[] = {root};
   compile::CodegenOptions options;
@@ -284,13 +302,16 @@ void ExpectWithEffort(const std::shared_ptr<const hlo::Module>& module, compile:
   options.target = target_of_tests;
   options.effort = effort;
   options.verify = true;
+  options.overwrites_all = overwrites;
   const auto library = GenerateKernels(module, kernels, options);
   ASSERT_TRUE(library.has_value()) << library.error().ToString() << text;
   const compile::KernelCode* code = (*library)->Find(root);
   ASSERT_NE(code, nullptr) << "no code\n" << text;
   const Guard guard = effort == compile::Effort::kLeast ? Guard::kBefore : Guard::kBehind;
-  const Memory memory = Called(*module, root, *code, arguments, 7, guard);
   const auto leaves = module->shape(root).Leaves();
+  const std::vector<int> overwritten =
+      overwrites ? Overwritten(*module, root) : std::vector<int>(leaves.size(), -1);
+  const Memory memory = Called(*module, root, *code, arguments, 7, guard, overwritten);
   for (size_t i = 0; i < leaves.size(); ++i) {
     const auto bytes = memory.results[i].bytes();
     const Literal got = Literal::Dense(*leaves[i].second, {bytes.begin(), bytes.end()});
@@ -307,8 +328,13 @@ void ExpectAsEvaluated(const std::string& text, const std::vector<Literal>& argu
   ASSERT_NE(module, nullptr) << text;
   const auto want = eval::Evaluate(*module, arguments);
   ASSERT_TRUE(want.has_value()) << want.error().ToString() << text;
+  const bool may_overwrite = std::ranges::any_of(Overwritten(*module, module->entry().root),
+                                                 [](int operand) { return operand >= 0; });
   for (const auto effort : {compile::Effort::kLeast, compile::Effort::kUsual}) {
-    ExpectWithEffort(module, effort, arguments, want->result, bound, text);
+    ExpectWithEffort(module, effort, false, arguments, want->result, bound, text);
+    if (may_overwrite) {
+      ExpectWithEffort(module, effort, true, arguments, want->result, bound, text);
+    }
   }
 }
 

@@ -365,6 +365,39 @@ TEST(Loop, UnrollsSmallArrays) {
             "(f32[16], pred[16])"));
 }
 
+// Windows that are put together are copied where their rows lie.
+TEST(Loop, ConcatenatesManySlices) {
+  struct Case {
+    const char *array, *part, *attributes, *as, *result;
+    int dimension;
+  };
+  const Case cases[] = {
+      {"[9,60]", "[9,40]", "[0:9], [{}:{}]", "[9,1,40]", "[9,6,40]", 1},
+      {"[9,60]", "[9,40]", "[0:9], [{}:{}]", "[9,40]", "[9,240]", 1},
+      {"[60,7]", "[40,7]", "[{}:{}], [0:7]", "[1,40,7]", "[6,40,7]", 0},
+      {"[4,60,3]", "[4,40,1]", "[0:4], [{}:{}], [2:3]", "[4,40]", "[4,240]", 1},
+      {"[60,4,5]", "[40,2,3]", "[{}:{}], [1:3], [2:5]", "[40,2,3]", "[40,12,3]", 1},
+      {"[2,60,5]", "[2,40,5]", "[0:2], [{}:{}], [0:5]", "[2,40,1,5]", "[2,40,6,5]", 2},
+  };
+  for (const std::string type : {"f32", "bf16", "c128", "pred"}) {
+    for (const Case& each : cases) {
+      std::string body, parts;
+      for (int k = 0; k < 6; ++k) {
+        const std::string bounds = fmt::format(fmt::runtime(each.attributes), 3 * k, 3 * k + 40);
+        body += fmt::format(
+            "  w_{0} = {1}{2} slice(p{3}), slice={{{4}}}\n  r_{0} = {1}{5} reshape(w_{0})\n", k,
+            type, each.part, k % 2, bounds, each.as);
+        parts += fmt::format("{}r_{}", k == 0 ? "" : ", ", k);
+      }
+      ExpectAsEvaluated(Fused(fmt::format("{0}{1} {0}{1}", type, each.array),
+                              body + fmt::format("  ROOT r = {}{} concatenate({}), "
+                                                 "dimensions={{{}}}",
+                                                 type, each.result, parts, each.dimension),
+                              type + each.result));
+    }
+  }
+}
+
 TEST(Loop, ConcatenatesManyArrays) {
   const struct {
     std::string type, shape, result;

@@ -262,6 +262,29 @@ TEST(Fusion, ManyPartsAreCopied) {
   EXPECT_EQ(Reason(compiled, "c", "r"), "not fused: it has 9 parts");
 }
 
+TEST(Fusion, SlicesThatArePutTogetherAreCopiedWhereTheyLie) {
+  std::string slices, parts;
+  for (int k = 0; k < 9; ++k) {
+    slices += fmt::format(
+        "  s_{0} = f32[16,100] slice(x), slice={{[0:16], [{0}:{1}]}}\n  r_{0} = f32[16,1,100] "
+        "reshape(s_{0})\n",
+        k, k + 100);
+    parts += fmt::format("{}r_{}", k == 0 ? "" : ", ", k);
+  }
+  const auto compiled = Compiled(fmt::format(
+      "ENTRY e {{\n  x = f32[16,200] parameter(0)\n{}  ROOT c = f32[16,9,100] concatenate({}), "
+      "dimensions={{1}} }}",
+      slices, parts));
+  EXPECT_EQ(Kernels(compiled), (Names{"loop_slice_reshape_concatenate_fusion/1"}));
+  // Every other element is no row.
+  const auto strided = Compiled(fmt::format(
+      "ENTRY e {{\n  x = f32[16,200] parameter(0)\n{}  o = f32[16,100] slice(x), slice={{[0:16], "
+      "[0:200:2]}}\n  q = f32[16,1,100] reshape(o)\n  ROOT c = f32[16,10,100] concatenate({}, q), "
+      "dimensions={{1}} }}",
+      slices, parts));
+  EXPECT_EQ(Kernels(strided), (Names{"slice/1", "loop_slice_reshape_concatenate_fusion/1"}));
+}
+
 TEST(Fusion, KernelsReadFewValues) {
   std::string text = "ENTRY e { v0 = f32[8] parameter(0)\n";
   for (int k = 1; k <= 300; ++k) {

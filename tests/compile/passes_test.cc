@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/base/work_count.h"
 #include "core/compile/compile.h"
 #include "core/compile/kernel_rules.h"
@@ -664,6 +666,26 @@ TEST(Passes, OtherLoopsAreNotUnrolled) {
   }
   EXPECT_TRUE(HasLoop(
       *AfterPass("loop-unrolling", ElementwiseLoop(8, 8192, many + "  y = u32[N] copy(y80)"))));
+}
+
+// Where the processor adds up products of bytes they are not converted for a library.
+TEST(Passes, DotsOfBytesAreKernelsWhereThereIsAnInstruction) {
+  const auto module = hlo::Parsed(R"(HloModule m
+ENTRY e {
+  a = s8[64,128] parameter(0)
+  b = s8[128,64] parameter(1)
+  ROOT d = s32[64,64] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})");
+  for (const bool byte_kernels : {false, true}) {
+    CompileOptions options;
+    options.byte_kernels = byte_kernels;
+    const auto compiled = Compile(module, options);
+    ASSERT_TRUE(compiled.has_value());
+    const bool is_converted = std::ranges::any_of(
+        compiled->module->instructions(),
+        [](const hlo::Instruction& i) { return i.opcode == hlo::Opcode::kConvert; });
+    EXPECT_EQ(is_converted, !byte_kernels);
+  }
 }
 
 }  // namespace

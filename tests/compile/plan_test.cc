@@ -94,6 +94,63 @@ TEST(Plan, ALoopThatStacksManySmallResultsIsOneFunction) {
   EXPECT_TRUE(LoopOf(*plan).is_one_function) << ToText(*plan);
 }
 
+int64_t CopiesOfATurn(const Plan& plan) {
+  int64_t copies = 0;
+  for (const SequenceNumber s : LoopOf(plan).sequences) {
+    ForEachStep(plan, s, [&](const PlannedStep& step) {
+      copies += step.kind == StepKind::kCopy && plan.buffers[step.results[0]].bytes >= kArray;
+    });
+  }
+  return copies;
+}
+
+// What a turn computes of the element at the same place is written over it.
+TEST(Plan, ElementwiseUpdatesOfWhatALoopCarriesCopyNothing) {
+  struct Case {
+    const char *carried, *body, *initial;
+    int64_t copies;
+  };
+  const char* const kOne = "  i = (s32[], f32[8]) tuple(zero, x)";
+  const char* const kTwo = "  i = (s32[], f32[8], f32[8]) tuple(zero, x, y)";
+  const Case cases[] = {
+      {"f32[8]", R"(  a = f32[8] get-tuple-element(s), index=1
+  d = f32[8] multiply(a, a)
+  c = f32[8] cosine(d)
+  ROOT r = (s32[], f32[8]) tuple(next, c))",
+       kOne, 0},
+      // Of a product's parts, which are read otherwise, and what was there.
+      {"f32[4,8], f32[4]", R"(  a = f32[4,8] get-tuple-element(s), index=1
+  k = f32[4] get-tuple-element(s), index=2
+  l = f32[4] cosine(k)
+  o = f32[4,8] broadcast(l), dimensions={0}
+  sum = f32[4,8] add(a, o)
+  ROOT r = (s32[], f32[4,8], f32[4]) tuple(next, sum, l))",
+       R"(  z = f32[4,8] parameter(2)
+  v = f32[4] parameter(3)
+  i = (s32[], f32[4,8], f32[4]) tuple(zero, z, v))",
+       0},
+      // Both are read where both are written.
+      {"f32[8], f32[8]", R"(  a = f32[8] get-tuple-element(s), index=1
+  b = f32[8] get-tuple-element(s), index=2
+  c = f32[8] add(a, b)
+  d = f32[8] subtract(b, a)
+  ROOT r = (s32[], f32[8], f32[8]) tuple(next, c, d))",
+       kTwo, 0},
+      // Another element is read after it would have been written.
+      {"f32[8]", R"(  a = f32[8] get-tuple-element(s), index=1
+  b = f32[8] reverse(a), dimensions={0}
+  c = f32[8] add(a, b)
+  ROOT r = (s32[], f32[8]) tuple(next, c))",
+       kOne, 1},
+  };
+  for (const Case& each : cases) {
+    const auto plan = LoopPlan(each.carried, each.body, each.initial);
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(CopiesOfATurn(*plan), each.copies) << ToText(*plan);
+    EXPECT_TRUE(CheckPlan(*plan));
+  }
+}
+
 TEST(Plan, WhatALoopLeavesAsItIsIsNotCopied) {
   const auto plan = LoopPlan("f32[8], f32[8]", R"(
   a = f32[8] get-tuple-element(s), index=1

@@ -16,9 +16,9 @@ namespace hloscope::compile {
 template <typename A>
 void Archive(A& a, Archived<A, CompileOptions>& options) {
   auto& [disabled_passes, keep_stages, verify, keep_values, is_unpartitioned, library_calls,
-         plan_collectives, gpu_kernels] = options;
+         plan_collectives, gpu_kernels, byte_kernels] = options;
   a(disabled_passes, keep_stages, verify, keep_values, is_unpartitioned, library_calls);
-  a(plan_collectives, gpu_kernels);
+  a(plan_collectives, gpu_kernels, byte_kernels);
 }
 
 }  // namespace hloscope::compile

@@ -2,11 +2,16 @@
 // neither the code nor the work for an element grows with their number.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
 #include "core/compile/fusion/kernel_work.h"
+#include "core/compile/fusion/part_rows.h"
 
 namespace hloscope::codegen {
 
@@ -17,24 +22,38 @@ namespace {
 constexpr int64_t kCopiedBytes = int64_t{1} << 17;  // by a grain, about; larger parts are cut
 constexpr int64_t kMaxInline = 64;                  // bytes copied without a call
 
-// A row of the result, or of a part, has the elements of all dimensions from the concatenated one
-// on, in bytes.
+// The parts of a concatenation by their rows; nullopt where one is not taken from a parameter.
+std::optional<std::vector<compile::PartRows>> PartsOf(const Kernel& kernel) {
+  const bool is_alone = kernel.id == kernel.roots[0];
+  std::vector<compile::PartRows> parts;
+  for (size_t k = 0; k < kernel.module.operands(kernel.roots[0]).size(); ++k) {
+    if (is_alone) {
+      parts.push_back(compile::WholePart(kernel.module, kernel.id, k));
+      continue;
+    }
+    auto rows = compile::PartRowsOf(kernel.module, kernel.roots[0], k);
+    if (!rows || kernel.module[rows->array].opcode != hlo::Opcode::kParameter) return std::nullopt;
+    parts.push_back(std::move(*rows));
+  }
+  return parts;
+}
+
+// A row of the result, or of a part, in bytes.
 class ConcatenateKernel {
  public:
-  ConcatenateKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)
-      : kernel_(kernel), name_(name), function_(module, kernel, name, -1) {
-    const hlo::Module& hlo = kernel.module;
-    const auto sizes = hlo.shape(kernel.id).dimensions();
-    const auto d =
-        static_cast<size_t>(hlo.GetInts(hlo[kernel.id], hlo::AttributeKey::kDimensions)[0]);
-    rows_ = ProductOf(sizes.first(d));
-    const int64_t bytes = hlo::StorageBytes(hlo.shape(kernel.id).element_type());
+  ConcatenateKernel(llvm::Module& module, const Kernel& kernel,
+                    const std::vector<compile::PartRows>& parts, const std::string& name)
+      : kernel_(kernel), name_(name), function_(module, kernel, name, -1), rows_(parts[0].rows) {
+    const int64_t bytes = hlo::StorageBytes(kernel.module.shape(kernel.roots[0]).element_type());
+    std::unordered_map<uint32_t, int64_t> numbers;  // of parameters
     for (size_t k = 0; k < kernel.parameters.size(); ++k) {
-      const auto part = hlo.shape(kernel.parameters[k]).dimensions();
-      const int64_t length = ProductOf(part.subspan(d)) * bytes;
+      numbers.emplace(kernel.parameters[k].index, static_cast<int64_t>(k));
+    }
+    for (const compile::PartRows& part : parts) {
+      const int64_t length = part.length * bytes;
       for (int64_t from = 0; from < length; from += kCopiedBytes) {
-        AddRow({static_cast<int64_t>(k), length, from, row_bytes_ + from,
-                std::min(kCopiedBytes, length - from)});
+        AddRow({numbers.at(part.array.index), part.stride * bytes, part.from * bytes + from,
+                row_bytes_ + from, std::min(kCopiedBytes, length - from)});
       }
       row_bytes_ += length;
     }
@@ -65,7 +84,7 @@ class ConcatenateKernel {
   }
 
  private:
-  enum Column : uint8_t { kOperand, kLength, kFrom, kTo, kBytes, kColumns };
+  enum Column : uint8_t { kOperand, kStride, kFrom, kTo, kBytes, kColumns };
 
   void AddRow(const std::array<int64_t, kColumns>& row) {
     common_bytes_ = pieces_ == 0 || common_bytes_ == row[kBytes] ? row[kBytes] : 0;
@@ -94,12 +113,12 @@ class ConcatenateKernel {
     Value* part = b.CreateAlignedLoad(
         b.getPtrTy(), b.CreateGEP(b.getPtrTy(), function_.operands(), number(kOperand)),
         llvm::Align(8));
-    Value* from = b.CreateAdd(b.CreateMul(row, number(kLength)), number(kFrom));
+    Value* from = b.CreateAdd(b.CreateMul(row, number(kStride)), number(kFrom));
     Value* to = b.CreateAdd(b.CreateMul(row, function_.Int(row_bytes_)), number(kTo));
     const bool is_inline = common_bytes_ > 0 && common_bytes_ <= kMaxInline;
     Value* bytes = is_inline ? static_cast<Value*>(function_.Int(common_bytes_)) : number(kBytes);
-    const llvm::Align align(
-        static_cast<uint64_t>(hlo::StorageBytes(kernel_.module.shape(kernel_.id).element_type())));
+    const llvm::Align align(static_cast<uint64_t>(
+        hlo::StorageBytes(kernel_.module.shape(kernel_.roots[0]).element_type())));
     b.CreateMemCpy(b.CreateGEP(b.getInt8Ty(), function_.result(0), to), align,
                    b.CreateGEP(b.getInt8Ty(), part, from), align, bytes);
   }
@@ -116,11 +135,14 @@ class ConcatenateKernel {
 }  // namespace
 
 EmittedKernel EmitConcatenate(llvm::Module& module, const Kernel& kernel, const std::string& name) {
-  const bool is_alone = kernel.module[kernel.id].opcode == hlo::Opcode::kConcatenate;
-  if (!is_alone || kernel.parameters.size() <= compile::kMaxPartsInLoop || IsUnrolled(kernel)) {
+  const auto operands = kernel.module.operands(kernel.roots[0]);
+  if (kernel.roots.size() != 1 || operands.size() <= compile::kMaxPartsInLoop ||
+      IsUnrolled(kernel)) {
     return EmitLoop(module, kernel, name);
   }
-  return ConcatenateKernel(module, kernel, name).Emit();
+  const auto parts = PartsOf(kernel);
+  if (!parts) return EmitLoop(module, kernel, name);
+  return ConcatenateKernel(module, kernel, *parts, name).Emit();
 }
 
 }  // namespace hloscope::codegen

@@ -3,14 +3,17 @@
 // the right side is brought side by side and into the type of the sums, unless the rows are few;
 // then each block of rows sums up the run in registers, and adds that to its sums in memory.
 #include <algorithm>
+#include <array>
+#include <optional>
 
+#include "core/codegen/emit/byte_products.h"
+#include "core/codegen/emit/dot_side.h"
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/products.h"
 #include "core/codegen/math/functions.h"
 #include "core/compile/dot_form.h"
-#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::codegen {
 
@@ -21,6 +24,7 @@ namespace {
 
 constexpr int64_t kDotRun = 256;  // products summed up before their sum joins others
 constexpr int64_t kFewRows = 3;   // for which the right side is read as it lies
+constexpr int64_t kGroup = ByteProducts::kGroup;
 
 // The sums of a block stay in registers.
 struct BlockForm {
@@ -34,15 +38,6 @@ BlockForm BlockFormOf(const llvm::Module& module, const Products& products, int6
   return is_wide ? BlockForm{4, 4 / parts} : BlockForm{6 / parts, 1};
 }
 
-// The dimensions of an operand by what they are to the product.
-struct Side {
-  InstructionId id;
-  std::span<const int64_t> sizes;
-  std::vector<size_t> batch, sums;
-  std::vector<size_t> outer, block;  // free ones; those of the block are neighbours
-  int64_t block_size = 1;
-};
-
 class DotKernel {
  public:
   DotKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)
@@ -52,12 +47,13 @@ class DotKernel {
         products_(kernel.module, dot_),
         runs_(products_.OfRuns(kDotRun)),
         function_(module, kernel, name, -1),
-        left_(SideOf(0)),
-        right_(SideOf(1)) {
+        left_(kernel.module, dot_, 0),
+        right_(kernel.module, dot_, 1) {
     width_ = LanesAlong(kernel, std::min<int64_t>(products_.width(), right_.block_size));
     rows_ = std::min(compile::kDotUnitRows, left_.block_size);
     block_ = BlockFormOf(module, products_, rows_);
     vectors_ = std::min(block_.vectors, (right_.block_size - 1) / width_ + 1);
+    TakeBytes(module);
     function_.AllowRegisters(2 * kMaxRegisters - 1);
   }
 
@@ -67,7 +63,7 @@ class DotKernel {
     int64_t depth = 1, turns = 1;
     for (const size_t d : left_.sums) depth *= left_.sizes[d];
     for (const size_t d : left_.batch) turns *= left_.sizes[d];
-    for (const Side* side : {&left_, &right_}) {
+    for (const DotSide* side : {&left_, &right_}) {
       for (const size_t d : side->outer) turns *= side->sizes[d];
     }
     const int64_t units = turns * row_units * column_blocks;
@@ -79,8 +75,10 @@ class DotKernel {
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     math_ = &math;
     emitter_ = &emitter;
+    left_array_ = function_.Arrays().at(left_.id.index).address;
     sums_ = Room(rows_);
     if (packs()) packed_ = Room(std::min(kDotRun, DepthOfRuns()));
+    if (bytes_ && bytes_->has_excess()) excess_ = Room(1);
     function_.ForUnits(units, grain,
                        [&](Value* number) { Unit(number, row_units, column_blocks); });
     function_.Finish();
@@ -94,27 +92,18 @@ class DotKernel {
   Value* Int(int64_t value) { return function_.Int(value); }
   bool packs() const { return rows_ >= kFewRows; }
 
-  Side SideOf(size_t which) const {
-    const hlo::DotDims dims = hlo::DotDimsOf(kernel_.module, dot_);
-    const auto& [batch, sums, group] = dims.side(which);
-    Side side;
-    side.id = kernel_.module.operands(dot_)[which];
-    side.sizes = kernel_.module.shape(side.id).dimensions();
-    side.batch.assign(batch.begin(), batch.end());
-    side.sums.assign(sums.begin(), sums.end());
-    const auto free = dims.side(which).Free(side.sizes.size());
-    side.outer.assign(free.begin(), free.end());
-    while (!side.outer.empty() &&
-           (side.block.empty() || side.outer.back() + 1 == side.block.front())) {
-      side.block.insert(side.block.begin(), side.outer.back());
-      side.block_size *= side.sizes[side.outer.back()];
-      side.outer.pop_back();
-    }
-    return side;
+  // Where the left side has a group of bytes of a row in 32 bits.
+  void TakeBytes(const llvm::Module& module) {
+    const bool is_dense = !left_.sums.empty() && left_.sums.back() + 1 == left_.sizes.size();
+    if (kernel_.is_for_gpu() || !packs() || !is_dense || DepthOfRuns() < kGroup) return;
+    bytes_ = ByteProducts::Of(module, kernel_.module, dot_, width_);
+    if (!bytes_) return;
+    ByteProducts::AllowIn(function_.function());
+    runs_ = products_;
   }
 
   // `rest` taken apart; the last dimension varies fastest.
-  Value* Split(const Side& side, const std::vector<size_t>& dimensions, Value* rest,
+  Value* Split(const DotSide& side, const std::vector<size_t>& dimensions, Value* rest,
                Numbers& numbers) {
     for (size_t i = dimensions.size(); i-- > 0;) {
       numbers[dimensions[i]] = math_->TakeLast(rest, side.sizes[dimensions[i]]);
@@ -173,7 +162,7 @@ class DotKernel {
     // dimensions in this order.
     Value* right_outer = rest;
     rest = Split(right_, right_.outer, rest, right_at_);
-    right_outer = b.CreateSub(right_outer, b.CreateMul(rest, Int(OuterSize(right_))));
+    right_outer = b.CreateSub(right_outer, b.CreateMul(rest, Int(right_.OuterSize())));
     Value* left_outer = rest;
     rest = Split(left_, left_.outer, rest, left_at_);
     Split(left_, left_.batch, rest, left_at_);
@@ -196,7 +185,7 @@ class DotKernel {
     function_.Loop(Int(0), count, 1, [&](Value* row) {
       Value* at =
           b.CreateAdd(b.CreateMul(left_outer, Int(left_.block_size)), b.CreateAdd(first_row_, row));
-      at = b.CreateAdd(b.CreateMul(at, Int(OuterSize(right_))), right_outer);
+      at = b.CreateAdd(b.CreateMul(at, Int(right_.OuterSize())), right_outer);
       at = b.CreateMul(at, Int(right_.block_size));
       for (int64_t v = 0; v < vectors_; ++v) {
         function_.Store(products_.Result(b, Load(products_, sums_, row, v)),
@@ -205,12 +194,6 @@ class DotKernel {
       }
     });
   }
-  static int64_t OuterSize(const Side& side) {
-    int64_t size = 1;
-    for (const size_t d : side.outer) size *= side.sizes[d];
-    return size;
-  }
-
   // ---- Sums: the last of the dimensions that are summed up in runs.
 
   int64_t DepthOfRuns() const { return left_.sums.empty() ? 1 : left_.sizes[left_.sums.back()]; }
@@ -224,11 +207,16 @@ class DotKernel {
       });
       return;
     }
-    const int64_t depth = DepthOfRuns();
-    function_.Loop(Int(0), Int(depth), kDotRun, [&](Value* from) {
+    const int64_t depth = DepthOfRuns(), run = bytes_ ? kGroup * kDotRun : kDotRun;
+    function_.Loop(Int(0), Int(depth), run, [&](Value* from) {
       Builder& b = function_.builder();
-      Value* length = function_.Smaller(Int(kDotRun), b.CreateSub(Int(depth), from));
-      if (packs()) Pack(from, length);
+      Value* length = function_.Smaller(Int(run), b.CreateSub(Int(depth), from));
+      if (bytes_) {
+        length = b.CreateUDiv(b.CreateAdd(length, Int(kGroup - 1)), Int(kGroup));
+        PackGroups(from, length);
+      } else if (packs()) {
+        Pack(from, length);
+      }
       const int64_t rows = block_.rows;
       Value* whole = b.CreateMul(b.CreateUDiv(count, Int(rows)), Int(rows));
       function_.Loop(Int(0), whole, rows, [&](Value* row) { Block(row, rows, from, length); });
@@ -249,10 +237,68 @@ class DotKernel {
       for (int64_t v = 0; v < vectors_; ++v) Save(RightAt(v), packed_, i, v);
     });
   }
+  Products::Number LeftAt(Value* row) {
+    return runs_.Left(function_.builder(),
+                      emitter_->Emit(left_.id, left_.IndexOf(left_at_, math_->FromScalar(row))));
+  }
   Products::Number RightAt(int64_t vector) {
     const LaneNumber lanes = LanesFrom(columns_[static_cast<size_t>(vector)], width_);
     return runs_.Right(function_.builder(),
-                       emitter_->Emit(right_.id, IndexOf(right_, right_at_, lanes)));
+                       emitter_->Emit(right_.id, right_.IndexOf(right_at_, lanes)));
+  }
+
+  // Behind the depth the right side has zeros.
+  void PackGroups(Value* from, Value* groups) {
+    const auto none = products_.Zero(function_.builder(), width_)[0];
+    std::vector<Value*> excess(excess_ == nullptr ? 0 : static_cast<size_t>(vectors_), none);
+    excess = function_.Loop(Int(0), groups, 1, excess, [&](Value* i, std::vector<Value*> so_far) {
+      Builder& b = function_.builder();
+      emitter_->Forget();
+      Value* first = b.CreateAdd(from, b.CreateMul(i, Int(kGroup)));
+      for (int64_t v = 0; v < vectors_; ++v) {
+        std::array<Value*, kGroup> depths;
+        for (int64_t k = 0; k < kGroup; ++k) {
+          depths[static_cast<size_t>(k)] = ByteAt(v, b.CreateAdd(first, Int(k)));
+        }
+        Value* group = ByteProducts::Grouped(b, depths);
+        Save({group}, packed_, i, v);
+        if (excess_ == nullptr) continue;
+        Value*& sum = so_far[static_cast<size_t>(v)];
+        sum = bytes_->AddExcess(b, sum, group);
+      }
+      return so_far;
+    });
+    for (size_t v = 0; v < excess.size(); ++v) {
+      Save({excess[v]}, excess_, Int(0), static_cast<int64_t>(v));
+    }
+  }
+  Value* ByteAt(int64_t vector, Value* k) {
+    Builder& b = function_.builder();
+    const int64_t depth = DepthOfRuns();
+    const bool is_whole = depth % kGroup == 0;
+    SetDepth(is_whole ? k : function_.Smaller(k, Int(depth - 1)));
+    const LaneNumber lanes{columns_[static_cast<size_t>(vector)], 1, nullptr, 1};
+    Value* bytes = emitter_->Emit(right_.id, right_.IndexOf(right_at_, lanes));
+    if (is_whole) return bytes;
+    return b.CreateSelect(b.CreateICmpSLT(k, Int(depth)), bytes,
+                          llvm::Constant::getNullValue(bytes->getType()));
+  }
+  // A group of a row. The last one may begin before its place, so that it ends with the row.
+  Value* LeftGroup(Value* row, Value* from, Value* i) {
+    Builder& b = function_.builder();
+    const int64_t depth = DepthOfRuns();
+    Value* k = b.CreateAdd(from, b.CreateMul(i, Int(kGroup)));
+    Value* at = depth % kGroup == 0 ? k : function_.Smaller(k, Int(depth - kGroup));
+    SetDepth(at);
+    const LaneNumber offset =
+        math_->Offset(left_.IndexOf(left_at_, math_->FromScalar(row)), left_.sizes);
+    Value* address = b.CreateGEP(b.getInt8Ty(), left_array_, offset.base);
+    Value* group = b.CreateAlignedLoad(b.getInt32Ty(), address, llvm::Align(1));
+    if (at != k) {
+      Value* bits = b.CreateMul(b.CreateTrunc(b.CreateSub(k, at), b.getInt32Ty()), b.getInt32(8));
+      group = b.CreateLShr(group, bits);
+    }
+    return bytes_->Left(b, group);
   }
 
   // Sums up a run for some rows of the unit.
@@ -261,7 +307,10 @@ class DotKernel {
     const auto parts = static_cast<ptrdiff_t>(products_.parts());
     std::vector<Value*> sums;
     for (int64_t i = 0; i < rows * vectors_; ++i) {
-      const auto zero = runs_.Zero(b, width_);
+      auto zero = runs_.Zero(b, width_);
+      if (excess_ != nullptr) {
+        zero[0] = b.CreateSub(zero[0], Load(runs_, excess_, Int(0), i % vectors_)[0]);
+      }
       sums.insert(sums.end(), zero.begin(), zero.end());
     }
     const auto sum_at = [&](int64_t row, int64_t vector) {
@@ -279,11 +328,13 @@ class DotKernel {
           std::vector<Value*> next;
           sums = so_far;
           for (int64_t r = 0; r < rows; ++r) {
-            const LaneNumber row =
-                math_->FromScalar(b.CreateAdd(b.CreateAdd(first_row_, first), Int(r)));
-            const auto x = runs_.Left(b, emitter_->Emit(left_.id, IndexOf(left_, left_at_, row)));
+            Value* row = b.CreateAdd(b.CreateAdd(first_row_, first), Int(r));
+            const auto x = bytes_ ? Products::Number{LeftGroup(row, from, i)} : LeftAt(row);
             for (int64_t v = 0; v < vectors_; ++v) {
-              const auto sum = runs_.Add(b, sum_at(r, v), x, y[static_cast<size_t>(v)]);
+              const auto& of_vector = y[static_cast<size_t>(v)];
+              const auto sum =
+                  bytes_ ? Products::Number{bytes_->Add(b, sum_at(r, v)[0], x[0], of_vector[0])}
+                         : runs_.Add(b, sum_at(r, v), x, of_vector);
               next.insert(next.end(), sum.begin(), sum.end());
             }
           }
@@ -298,25 +349,12 @@ class DotKernel {
     }
   }
 
-  Index IndexOf(const Side& side, const Numbers& numbers, const LaneNumber& block) const {
-    Index index;
-    for (size_t d = 0; d < side.sizes.size(); ++d) {
-      if (!side.block.empty() && d == side.block.front()) {
-        index.groups.push_back({side.block.size(), block});
-        d = side.block.back();
-        continue;
-      }
-      index.groups.push_back({1, numbers[d]});
-    }
-    return index;
-  }
-
   const Kernel& kernel_;
   const std::string& name_;
   InstructionId dot_;
   Products products_, runs_;
   KernelFunction function_;
-  Side left_, right_;
+  DotSide left_, right_;
   int width_ = 1;
   BlockForm block_ = {1, 1};
   int64_t rows_ = 1, vectors_ = 1;  // of a unit, of a block
@@ -326,6 +364,9 @@ class DotKernel {
   Value* first_row_ = nullptr;
   std::vector<Value*> columns_;                // where the unit's vectors begin
   Value *sums_ = nullptr, *packed_ = nullptr;  // rooms
+  std::optional<ByteProducts> bytes_;          // where products are of groups of bytes
+  Value* excess_ = nullptr;                    // a room, where they have an excess
+  Value* left_array_ = nullptr;
 };
 
 }  // namespace

@@ -24,7 +24,6 @@ constexpr int64_t kMaxLanes = 256;                          // of a result
 constexpr int64_t kUnroll = 4;  // elements that a thread takes in one turn
 constexpr int64_t kEnoughBlocks = 512;
 constexpr int64_t kMinOfPart = 16;  // elements of a thread in a part
-constexpr int64_t kFewLanes = 8;    // fewer are worth looking for others
 
 struct GpuGroup : LoopGroup {
   bool is_reduced = false;

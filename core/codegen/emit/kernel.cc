@@ -44,12 +44,23 @@ Kernel::Kernel(const Module& m, InstructionId kernel, Machine for_machine)
   }
 }
 
+Kernel::Kernel(const Module& m, InstructionId kernel, const Overwritten& by_kernel)
+    : Kernel(m, kernel) {
+  if (const auto found = by_kernel.find(kernel.index); found != by_kernel.end()) {
+    overwritten = found->second;
+  }
+}
+
 std::vector<hlo::WindowDimension> WindowOf(const Kernel& kernel, size_t rank) {
   return hlo::WindowDimensions(hlo::FindWindow(kernel.module, kernel.roots[0]), rank);
 }
 
 bool Kernel::IsParameter(InstructionId i) const {
   return std::ranges::find(parameters, i) != parameters.end();
+}
+
+bool Kernel::IsOverwritten(size_t operand) const {
+  return std::ranges::find(overwritten, operand) != overwritten.end();
 }
 
 namespace {
@@ -183,7 +194,10 @@ std::string KeyOf(const Kernel& kernel) {
   }
   for (InstructionId each : kernel.instructions) writer.Write(each);
   for (InstructionId root : kernel.roots) writer.Operand(root);
-  return writer.Take();
+  std::string key = writer.Take();
+  for (const size_t operand : kernel.overwritten)
+    fmt::format_to(std::back_inserter(key), "={}", operand);
+  return key;
 }
 
 }  // namespace hloscope::codegen

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "core/compile/plan/plan.h"
 #include "core/hlo/module.h"
 #include "core/hlo/window.h"
 
@@ -15,6 +17,9 @@ enum class Machine : uint8_t {
   kGpu,  // one lane and the smallest grains: each thread has one
 };
 
+// What kernels overwrite, by instruction.
+using Overwritten = std::unordered_map<uint32_t, compile::OverwrittenOperands>;
+
 struct Kernel {
   const hlo::Module& module;
   hlo::InstructionId id;
@@ -22,10 +27,15 @@ struct Kernel {
   std::vector<hlo::InstructionId> roots;       // what it yields; of a reduce of several arrays, it
   std::vector<hlo::InstructionId> parameters;  // by operand: what stands for it among the rest
   std::vector<hlo::InstructionId> instructions;  // all but parameters, operands before users
+  // Operands in whose memory results may be made: elements have been read there when others are
+  // written. Of one loop over elements on a CPU alone.
+  compile::OverwrittenOperands overwritten = {};
 
   Kernel(const hlo::Module& m, hlo::InstructionId kernel, Machine for_machine = Machine::kCpu);
+  Kernel(const hlo::Module& m, hlo::InstructionId kernel, const Overwritten& by_kernel);  // a CPU's
   bool is_for_gpu() const { return machine == Machine::kGpu; }
   bool IsParameter(hlo::InstructionId i) const;
+  bool IsOverwritten(size_t operand) const;
 };
 
 // The window of the kernel's root, of so many dimensions; trivial where it has none.

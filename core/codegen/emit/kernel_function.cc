@@ -60,7 +60,7 @@ void KernelFunction::BeginOnCpu(const Kernel& kernel, int in_place) {
   end_ = function_->getArg(4);
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
     arrays_.try_emplace(kernel.parameters[i].index, LoadPointer(b_, function_->getArg(0), i),
-                        static_cast<int>(i) != in_place);
+                        static_cast<int>(i) != in_place && !kernel.IsOverwritten(i));
   }
   const size_t leaves = kernel.module.shape(kernel.id).results().size();
   for (size_t i = 0; i < leaves; ++i) {
@@ -235,6 +235,15 @@ void KernelFunction::Store(Value* value, hlo::ElementType type, Value* address, 
   }
   b_.CreateAlignedStore(value, b_.CreateGEP(element, address, at),
                         llvm::Align(static_cast<uint64_t>(hlo::StorageBytes(type))));
+}
+
+void KernelFunction::StoreWhere(Value* mask, Value* value, hlo::ElementType type, Value* address,
+                                Value* at) {
+  const auto width = llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements();
+  value = ToMemory(b_, value, type);
+  if (!value->getType()->isVectorTy()) value = b_.CreateVectorSplat(width, value);
+  b_.CreateMaskedStore(value, b_.CreateGEP(MemoryType(b_, type), address, at),
+                       llvm::Align(static_cast<uint64_t>(hlo::StorageBytes(type))), mask);
 }
 
 Value* KernelFunction::Smaller(Value* a, Value* b) {

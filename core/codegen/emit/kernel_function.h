@@ -32,6 +32,7 @@ class KernelFunction {
   // The lists of addresses; not on a GPU.
   llvm::Value* operands() const { return function_->getArg(0); }
   llvm::Value* results() const { return function_->getArg(1); }
+  llvm::Function& function() { return *function_; }
   llvm::Value* result(size_t leaf) const { return results_[leaf]; }
   // On a GPU: a thread may have so many registers; else the assembler may choose fewer, for more
   // blocks at once, and keep values in memory.
@@ -64,6 +65,9 @@ class KernelFunction {
   llvm::Value* Load(hlo::ElementType type, llvm::Value* address, llvm::Value* at, int width);
   void Store(llvm::Value* value, hlo::ElementType type, llvm::Value* address, llvm::Value* at,
              int width);
+  // Writes those of a vector's elements that the mask lets in.
+  void StoreWhere(llvm::Value* mask, llvm::Value* value, hlo::ElementType type,
+                  llvm::Value* address, llvm::Value* at);
   llvm::Value* Int(int64_t value) { return b_.getInt64(static_cast<uint64_t>(value)); }
   llvm::Value* Smaller(llvm::Value* a, llvm::Value* b);
 

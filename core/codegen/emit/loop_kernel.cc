@@ -108,7 +108,7 @@ class LoopKernel {
     tiled_ = g;
     const int64_t rows = groups_[g].size, lanes = FullWidth(kernel_);
     in_registers_ = transposition.is_only && kernel_.instructions.size() <= kFewInstructions &&
-                    rows >= lanes && groups_.back().size >= lanes;
+                    rows >= lanes && groups_.back().size >= lanes && kernel_.overwritten.empty();
     const auto bytes = hlo::StorageBytes(kernel_.module.shape(kernel_.roots[0]).element_type());
     tile_ = in_registers_ ? lanes : std::min<int64_t>(rows, kLine / bytes);
   }
@@ -134,11 +134,12 @@ class LoopKernel {
     Value* end = function_.Smaller(b.CreateAdd(tile, function_.Int(tile_)),
                                    function_.Int(groups_[tiled_].size));
     function_.Loop(from, to, width_, [&](Value* i) {
-      Value* at = LaneStart(i, to);
+      Value* mask = ComputesOnce() ? LanesBelow(i, to) : nullptr;
+      Value* at = mask != nullptr ? i : LaneStart(i, to);
       if (in_registers_) return Square(math, emitter, outer, tile, at);
       function_.Loop(tile, end, 1, [&](Value* t) {
         outer[tiled_] = math.FromScalar(t);
-        Vector(math, emitter, outer, Lanes(at));
+        Vector(math, emitter, outer, Lanes(at), mask);
       });
     });
   }
@@ -211,6 +212,18 @@ class LoopKernel {
     return function_.Smaller(i, function_.builder().CreateSub(to, function_.Int(width_)));
   }
   bool IsEven() const { return row_ % width_ == 0; }
+  // Where results lie over operands nothing can be computed again: what was read is gone, and other
+  // elements may be another thread's.
+  bool ComputesOnce() const { return !kernel_.overwritten.empty() && !IsEven(); }
+  // Which lanes of the vector at i lie before `to`.
+  Value* LanesBelow(Value* i, Value* to) {
+    Builder& b = function_.builder();
+    std::vector<llvm::Constant*> lanes;
+    for (int lane = 0; lane < width_; ++lane)
+      lanes.push_back(b.getInt64(static_cast<uint64_t>(lane)));
+    Value* left = b.CreateVectorSplat(static_cast<unsigned>(width_), b.CreateSub(to, i));
+    return b.CreateICmpSLT(llvm::ConstantVector::get(lanes), left);
+  }
 
   // Elements [from, to) of a row.
   void Row(IndexMath& math, ElementEmitter& emitter, const std::vector<LaneNumber>& outer,
@@ -228,24 +241,42 @@ class LoopKernel {
       });
       from = end;
     }
-    function_.Loop(from, to, width_,
-                   [&](Value* i) { Vector(math, emitter, outer, Lanes(LaneStart(i, to))); });
+    if (!ComputesOnce()) {
+      return function_.Loop(from, to, width_, [&](Value* i) {
+        Vector(math, emitter, outer, Lanes(LaneStart(i, to)));
+      });
+    }
+    Value* vectors = b.CreateSDiv(b.CreateSub(to, from), function_.Int(width_));
+    Value* end = b.CreateAdd(from, b.CreateMul(vectors, function_.Int(width_)));
+    function_.Loop(from, end, width_, [&](Value* i) { Vector(math, emitter, outer, Lanes(i)); });
+    function_.Loop(end, to, width_,
+                   [&](Value* i) { Vector(math, emitter, outer, Lanes(i), LanesBelow(i, to)); });
   }
   LaneNumber Lanes(Value* at) const { return LanesFrom(at, width_, std::gcd(row_, width_)); }
 
+  // Elements where the mask lets them in; null: all lanes. All are read before any is written.
   void Vector(IndexMath& math, ElementEmitter& emitter, const std::vector<LaneNumber>& outer,
-              const LaneNumber& lanes) {
+              const LaneNumber& lanes, Value* mask = nullptr) {
     emitter.Forget();
     Index index;
+    index.mask = mask;
     for (size_t g = 0; g < groups_.size(); ++g) {
       index.groups.push_back({groups_[g].count, g + 1 < groups_.size() ? outer[g] : lanes});
     }
     const LaneNumber offset = math.Offset(index, sizes_);
+    const auto store = [&](size_t k, Value* value) {
+      const hlo::ElementType type = kernel_.module.shape(kernel_.roots[k]).element_type();
+      if (mask != nullptr) {
+        return function_.StoreWhere(mask, value, type, function_.result(k), offset.base);
+      }
+      function_.Store(value, type, function_.result(k), offset.base, width_);
+    };
+    std::vector<Value*> values;
     for (size_t k = 0; k < kernel_.roots.size(); ++k) {
-      const InstructionId root = kernel_.roots[k];
-      function_.Store(emitter.Emit(root, index), kernel_.module.shape(root).element_type(),
-                      function_.result(k), offset.base, width_);
+      values.push_back(emitter.Emit(kernel_.roots[k], index));
+      if (kernel_.overwritten.empty()) store(k, values[k]);
     }
+    for (size_t k = 0; k < values.size() && !kernel_.overwritten.empty(); ++k) store(k, values[k]);
   }
 
   const Kernel& kernel_;

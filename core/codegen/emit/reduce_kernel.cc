@@ -21,11 +21,10 @@ using llvm::Value;
 constexpr int64_t kPartBytes = 1 << 18;  // read for one part of a result, at least
 constexpr int64_t kEnoughGrains = 16;    // results that are so many need no parts
 constexpr int64_t kMaxParts = 64;
-constexpr int64_t kRun = 256;     // combined one after the other, before the sum joins others
-constexpr int64_t kTurns = 4;     // accumulators in turn
-constexpr int64_t kSlots = 64;    // vectors of results that one unit makes
-constexpr int64_t kFewLanes = 8;  // fewer are worth looking for others
-constexpr int64_t kRows = 8;      // that a block of columns takes at a time
+constexpr int64_t kRun = 256;   // combined one after the other, before the sum joins others
+constexpr int64_t kTurns = 4;   // accumulators in turn
+constexpr int64_t kSlots = 64;  // vectors of results that one unit makes
+constexpr int64_t kRows = 8;    // that a block of columns takes at a time
 constexpr int64_t kLongColumns = 2048;
 constexpr int64_t kNearBytes = 1 << 16;
 constexpr size_t kMaxSimple = 8;  // instructions of a kernel whose code may be repeated for them

@@ -9,6 +9,8 @@
 
 namespace hloscope::codegen {
 
+inline constexpr int64_t kFewLanes = 8;  // along a dimension; fewer are worth looking for others
+
 // Values of all arrays that the reduces of a kernel reduce, in order, one per array.
 using Accumulators = std::vector<llvm::Value*>;
 

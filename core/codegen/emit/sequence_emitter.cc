@@ -70,7 +70,8 @@ void MakeLocal(llvm::Function& function, KernelUse use) {
     return;
   }
   ForgetInvariance(function);
-  if (CountInstructions(function) <= kMaxInline) {
+  // What has features of its own stays a function.
+  if (!function.hasFnAttribute("target-features") && CountInstructions(function) <= kMaxInline) {
     function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
 }
@@ -120,8 +121,9 @@ void SequenceEmitter::EmitStep(const PlannedStep& step) {
   }
 }
 
-const EmittedKernel& SequenceEmitter::KernelOf(hlo::InstructionId id) {
-  const Kernel kernel(*plan_.module, id);
+const EmittedKernel& SequenceEmitter::KernelOf(const PlannedStep& step) {
+  Kernel kernel(*plan_.module, step.id);
+  kernel.overwritten = compile::OverwrittenBy(*plan_.module, step);
   const auto [found, is_new] =
       kernels_.try_emplace(fmt::format("{} {}", KeyOf(kernel), static_cast<int>(use_)));
   if (!is_new) return found->second;
@@ -152,7 +154,7 @@ Value* SequenceEmitter::ListOf(const std::vector<BufferNumber>& buffers, Value*&
 }
 
 void SequenceEmitter::EmitKernelStep(const PlannedStep& step) {
-  const EmittedKernel& kernel = KernelOf(step.id);
+  const EmittedKernel& kernel = KernelOf(step);
   if (!kernel.is_complete) {
     failed_ = step.id;
     return;

@@ -58,7 +58,7 @@ class SequenceEmitter {
   void EmitCopy(const compile::PlannedStep& step);
   void EmitLoop(const compile::PlannedStep& step);
   void EmitBranch(const compile::PlannedStep& step);
-  const EmittedKernel& KernelOf(hlo::InstructionId id);
+  const EmittedKernel& KernelOf(const compile::PlannedStep& step);
   // The addresses of the buffers, as a list in memory.
   llvm::Value* ListOf(const std::vector<compile::BufferNumber>& buffers, llvm::Value*& shared);
   llvm::Value* NewList(size_t count);

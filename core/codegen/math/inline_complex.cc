@@ -6,7 +6,9 @@
 #include <limits>
 #include <numbers>
 #include <optional>
+#include <vector>
 
+#include "core/codegen/math/control_flow.h"
 #include "core/codegen/math/expression.h"
 #include "core/codegen/math/inline_functions.h"
 #include "core/hlo/opcode_table.h"
@@ -46,6 +48,17 @@ Expression IsNan(Expression x) { return !(x == x); }
 
 Pair Choose(Expression which, Pair yes, Pair no) {
   return {Select(which, yes.x, no.x), Select(which, yes.y, no.y)};
+}
+// `usual`, or where the condition holds what `rare` makes, which is not computed where it nowhere
+// does.
+template <typename Rare>
+Pair Where(Expression condition, Pair usual, const Rare& rare) {
+  Builder& b = usual.x.builder();
+  const auto values = codegen::Where(b, condition.value(), {usual.x.value(), usual.y.value()}, [&] {
+    const Pair made = rare();
+    return std::vector{made.x.value(), made.y.value()};
+  });
+  return {{b, values[0]}, {b, values[1]}};
 }
 Pair Number(Pair like, double x) { return {like.x.Number(x), like.x.Number(0)}; }
 Pair operator+(Pair z, Pair w) { return {z.x + w.x, z.y + w.y}; }
@@ -296,11 +309,11 @@ Pair Tanh(Pair z) {
   const Expression t = Of(Opcode::kTan, z.y), s = Sinh(z.x), beta = t.Fma(t, 1);
   const Expression bottom = beta.Fma(s * s, 1);
   const Pair usual{beta * Root(s.Fma(s, 1)) * s / bottom, t / bottom};
-  const Expression small = Exp(-z.x.Abs());
-  const Expression one = z.x.Number(1).WithSignOf(z.x);
-  const Pair far{one,
-                 Select(IsFinite(z.y), Sin(z.y) * Cos(z.y) * 4 * small * small, z.x.Number(0))};
-  Pair out = Choose(z.x.Abs() > 20, far, usual);
+  Pair out = Where(z.x.Abs() > 20, usual, [&]() -> Pair {
+    const Expression small = Exp(-z.x.Abs());
+    return {z.x.Number(1).WithSignOf(z.x),
+            Select(IsFinite(z.y), Sin(z.y) * Cos(z.y) * 4 * small * small, z.x.Number(0))};
+  });
   out = Choose(IsFinite(z.x) & !IsFinite(z.y), {Select(z.x == 0, z.x, z.x.Nan()), z.x.Nan()}, out);
   return {out.x, Select(z.y == 0, z.y, out.y)};
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/base/counted.h"
+#include "core/compile/fusion/part_rows.h"
 #include "core/compile/kernel_rules.h"
 #include "core/hlo/opcode_traits.h"
 
@@ -143,7 +144,7 @@ void FusionGraph::Decide(Position p) {
   }
   // Reshapes move nothing, and large transposes go in blocks.
   const bool is_copied_better = opcode == Opcode::kReshape || opcode == Opcode::kBitcast ||
-                                HasManyParts(p) ||
+                                (HasManyParts(p) && (for_gpu_ || HasPartInCode(p))) ||
                                 (!for_gpu_ && MovesMinorDimension(module_, id(p)) &&
                                  BytesOf(module_, id(p)) > kMaxRearranged);
   if (CanBeRoot(p) && !is_copied_better) return MakeRoot(p);
@@ -158,6 +159,10 @@ std::string FusionGraph::Obstacle(Position p, const std::vector<KernelReads>& ke
   const uint32_t size = CodeSizeOf(module_[id(p)].opcode, for_gpu_);
   for (const auto& [kernel, value] : kernels) {
     const Node& root = nodes_[kernel];
+    if (HasManyParts(kernel)) {
+      if (copied_.contains(uint64_t{p} << 32 | kernel)) continue;
+      return fmt::format("{} copies its parts", module_.name(id(kernel)));
+    }
     if (size > 0 && root.size + size > LimitsOf(for_gpu_).instructions) {
       return fmt::format("{} is as large as a kernel may be", module_.name(id(kernel)));
     }
@@ -263,9 +268,31 @@ void FusionGraph::MakeOutside(Position p) {
   }
 }
 
+void FusionGraph::NoteCopied(Position concatenate) {
+  for (size_t part = 0; part < module_.operands(id(concatenate)).size(); ++part) {
+    const auto rows = PartRowsOf(module_, id(concatenate), part);
+    if (!rows) continue;
+    for (const InstructionId each : rows->through) {
+      copied_.insert(uint64_t{position(each)} << 32 | concatenate);
+    }
+  }
+}
+
+// Constants in its code have no memory to copy from.
+bool FusionGraph::HasPartInCode(Position concatenate) const {
+  const auto operands = module_.operands(id(concatenate));
+  for (size_t part = 0; part < operands.size(); ++part) {
+    const auto rows = PartRowsOf(module_, id(concatenate), part);
+    const InstructionId array = rows ? rows->array : operands[part];
+    if (module_[array].opcode == Opcode::kConstant && IsElemental(module_, array)) return true;
+  }
+  return false;
+}
+
 void FusionGraph::MakeRoot(Position p) {
   const Reads reads{.map = 0, .count = LoopCount(module_, id(p))};
   nodes_[p].role = Role::kRoot;
+  if (HasManyParts(p)) NoteCopied(p);
   nodes_[p].work =
       KernelWork(IsElemental(module_, id(p)), for_gpu_, ElementCount(module_.shape(id(p))));
   KernelWork::Value value = ValueOf(p, 1, reads.count);

@@ -59,6 +59,8 @@ class FusionGraph {
   const Node& operator[](Position p) const { return nodes_[p]; }
   hlo::InstructionId id(Position p) const { return hlo::InstructionId(first_ + p); }
   Position position(hlo::InstructionId id) const { return id.index - first_; }
+  // A concatenation that is not gone through element by element: its parts are copied.
+  bool HasManyParts(Position p) const;
 
  private:
   struct ReaderKey {
@@ -77,7 +79,9 @@ class FusionGraph {
 
   void Decide(Position p);
   bool CanBeRoot(Position p) const;
-  bool HasManyParts(Position p) const;
+  // What slices take of arrays can be copied by its kernel, row by row.
+  void NoteCopied(Position concatenate);
+  bool HasPartInCode(Position concatenate) const;
   // Distinct kernels among the readers.
   std::vector<KernelReads> KernelsOf(Position p) const;
   KernelWork::Value ValueOf(Position p, size_t maps, double count) const;
@@ -99,7 +103,8 @@ class FusionGraph {
   std::vector<Node> nodes_;
   std::vector<bool> pinned_;
   bool for_gpu_;
-  std::unordered_set<uint64_t> read_;  // position and kernel
+  // Position and kernel: what kernels read; parts of concatenations that kernels may take in.
+  std::unordered_set<uint64_t> read_, copied_;
   std::unordered_map<ReaderKey, uint32_t, ReaderHash> reader_index_;
   std::vector<FusionDecision>& decisions_;
 };

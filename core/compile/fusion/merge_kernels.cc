@@ -151,10 +151,10 @@ class Merger {
     return loop;
   }
 
-  // Updates in place and several reduces in one instruction stay alone.
+  // Updates in place, copies of many parts and several reduces in one instruction stay alone.
   bool MayMerge(Position unit) const {
     return IsKernel(unit) && module_.shape(id(unit)).IsArray() &&
-           UpdatedOperands(module_, id(unit)) == 0;
+           UpdatedOperands(module_, id(unit)) == 0 && !graph_.HasManyParts(unit);
   }
 
   static double Count(const Loop& loop) {

@@ -295,10 +295,15 @@ class Dot {
 
 // Products of floats that are summed up in wider ones: each operand is read many times, and what is
 // read is converted once. Of integers where a library then takes them.
-bool IsNarrow(const Module& module, InstructionId id, bool has_library) {
+bool IsNarrow(const Module& module, InstructionId id, const Compilation& out) {
   const auto depth = static_cast<int64_t>(ProductsOf(module, id) /
                                           static_cast<double>(*module.shape(id).ElementCount()));
-  if (has_library && IsExactInSingle(module, id, depth)) return true;
+  const auto is_byte = [&](InstructionId operand) {
+    const ElementType type = module.shape(operand).element_type();
+    return type == ElementType::kS8 || type == ElementType::kU8;
+  };
+  const bool has_kernel = out.byte_kernels && std::ranges::all_of(module.operands(id), is_byte);
+  if (out.library_calls && !has_kernel && IsExactInSingle(module, id, depth)) return true;
   const ElementType sum = SumTypeOf(module, id);
   const auto is_narrow = [&](InstructionId operand) {
     return hlo::BitWidth(module.shape(operand).element_type()) < hlo::BitWidth(sum);
@@ -332,7 +337,7 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
         !dot.sums() || (!is_complex && (dot.Rows() < kFewRows || dot.Columns() < kFewColumns));
     if (is_few && !(is_library_type && dot.sums())) return dot.Expand();
     const bool is_widened = !is_library_type && !out.gpu_kernels && !IsSmallDot(*module, id) &&
-                            IsNarrow(*module, id, out.library_calls);
+                            IsNarrow(*module, id, out);
     const bool is_double = SumTypeOf(*module, id) == ElementType::kF64;
     if (is_widened) dot.Widen(is_double ? ElementType::kF64 : ElementType::kF32);
     if (is_library_type || (is_widened && !is_double && out.library_calls)) {

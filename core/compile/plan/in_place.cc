@@ -1,7 +1,10 @@
 // InPlaceOperands, WrittenBytes, ReadBytes: dynamic-update-slice and scatter write parts of what
-// they update, slices and gathers read parts.
+// they update, slices and gathers read parts. OverwritableOperands: elementwise kernels read what
+// they write over.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "core/compile/kernel_rules.h"
 #include "core/compile/plan/kernel_bytes.h"
@@ -48,6 +51,91 @@ std::vector<int> InPlaceOperands(const Module& module, InstructionId kernel) {
     out[i] = root == kernel
                  ? static_cast<int>(i)
                  : static_cast<int>(module.GetInt(module[updated], AttributeKey::kParameterNumber));
+  }
+  return out;
+}
+
+namespace {
+
+// Whether an element of the instruction is computed from the element of that operand that lies at
+// the same place in memory, where both are dense and row-major, and from no other.
+bool ReadsSamePlace(const Module& module, InstructionId id, InstructionId operand) {
+  const Opcode opcode = module[id].opcode;
+  if (opcode == Opcode::kReshape) return true;
+  const bool is_elementwise =
+      opcode == Opcode::kCopy || Info(opcode).category == hlo::Category::kElementwise;
+  return is_elementwise &&
+         std::ranges::equal(module.shape(operand).dimensions(), module.shape(id).dimensions());
+}
+
+// How a kernel's results, which are one loop's, read a value of it.
+struct PlacesRead {
+  bool same = false, others = false;
+};
+
+}  // namespace
+
+std::vector<bool> OverwritableOperands(const Module& module, InstructionId kernel) {
+  const auto operands = module.operands(kernel);
+  std::vector<bool> out(operands.size(), false);
+  if (module[kernel].opcode != Opcode::kFusion) {
+    if (!IsElemental(module, kernel)) return out;
+    for (size_t k = 0; k < out.size(); ++k) {
+      out[k] = ReadsSamePlace(module, kernel, operands[k]);
+    }
+    return out;
+  }
+  const ComputationId called = module.GetComputation(module[kernel], AttributeKey::kCalls);
+  const hlo::Computation& computation = module[called];
+  const bool is_tuple = module[computation.root].opcode == Opcode::kTuple;
+  std::vector<PlacesRead> read(computation.instruction_count);
+  const auto places_of = [&](InstructionId id) -> PlacesRead& {
+    return read[id.index - computation.first_instruction];
+  };
+  if (!is_tuple) places_of(computation.root).same = true;
+  for (uint32_t k = computation.instruction_count; k-- > 0;) {
+    const InstructionId id(computation.first_instruction + k);
+    const bool are_roots = is_tuple && id == computation.root;
+    if (!are_roots && !IsElemental(module, id)) return out;
+    const PlacesRead own = are_roots ? PlacesRead{.same = true} : read[k];
+    for (const InstructionId operand : module.operands(id)) {
+      const bool keeps_place = are_roots || ReadsSamePlace(module, id, operand);
+      PlacesRead& of = places_of(operand);
+      of.same |= own.same && keeps_place;
+      of.others |= own.others || (own.same && !keeps_place);
+    }
+  }
+  for (const InstructionId parameter : module.Parameters(called)) {
+    const auto number =
+        static_cast<size_t>(module.GetInt(module[parameter], AttributeKey::kParameterNumber));
+    out[number] = places_of(parameter).same && !places_of(parameter).others;
+  }
+  return out;
+}
+
+OverwrittenOperands OverwrittenBy(const Module& module, const PlannedStep& step) {
+  OverwrittenOperands out;
+  if (step.kind != StepKind::kKernel) return out;
+  const std::vector<int> in_place = InPlaceOperands(module, step.id);
+  for (size_t k = 0; k < step.operands.size(); ++k) {
+    const bool is_result = std::ranges::find(step.results, step.operands[k]) != step.results.end();
+    const bool is_updated = std::ranges::find(in_place, static_cast<int>(k)) != in_place.end();
+    if (is_result && !is_updated) out.push_back(k);
+  }
+  return out;
+}
+
+std::unordered_map<uint32_t, OverwrittenOperands> OverwrittenBy(const Plan& plan) {
+  std::unordered_map<uint32_t, OverwrittenOperands> out;
+  for (const Sequence& sequence : plan.sequences) {
+    for (const PlannedStep& step : sequence) {
+      const OverwrittenOperands of_step = OverwrittenBy(*plan.module, step);
+      if (of_step.empty()) continue;
+      OverwrittenOperands& all = out[step.id.index];
+      OverwrittenOperands both;
+      std::ranges::set_union(all, of_step, std::back_inserter(both));
+      all = std::move(both);
+    }
   }
   return out;
 }

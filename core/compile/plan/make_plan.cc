@@ -59,10 +59,10 @@ bool AlwaysHasValue(const Module& module, InstructionId id) {
 class Planner {
  public:
   Planner(std::shared_ptr<const Module> module, ComputationId computation,
-          const std::vector<InstructionId>& kernels, bool collectives)
+          const std::vector<InstructionId>& kernels, const PlanOptions& options)
       : module_(*module),
         kernels_(kernels),
-        collectives_(collectives),
+        options_(options),
         steps_(*module, hlo::ExpansionBudget::kSteps),
         leaves_(module->instructions().size()) {
     draft_.plan.module = std::move(module);
@@ -90,7 +90,7 @@ class Planner {
                             module_.name(may_be_missing_)));
     }
     ResolveNames();
-    ShareBuffers(draft_);
+    ShareBuffers(draft_, options_.overwrites);
     NameResults();
     MarkSmallLoops();
     PlaceBuffers(draft_);
@@ -150,7 +150,7 @@ class Planner {
         return No(fmt::format("{} has no static shape", module_.name(id)));
       }
       if ((HasFlag(module_[id].opcode, hlo::kFlagCollective) &&
-           !(collectives_ && IsCollectiveStep(module_[id].opcode))) ||
+           !(options_.collectives && IsCollectiveStep(module_[id].opcode))) ||
           HasFlag(module_[id].opcode, hlo::kFlagStart)) {
         return No(fmt::format("{} is a collective step", module_.name(id)));
       }
@@ -349,7 +349,7 @@ class Planner {
 
   const Module& module_;
   const std::vector<InstructionId>& kernels_;
-  bool collectives_;
+  PlanOptions options_;
   hlo::ExpansionBudget steps_;
   InstructionId may_be_missing_;  // the last of those that the evaluator computes
   std::vector<Leaves> leaves_;    // by instruction
@@ -369,8 +369,8 @@ bool HasCollectiveSteps(const Plan& plan) {
 }
 
 Result<Plan> MakePlan(std::shared_ptr<const Module> module, ComputationId computation,
-                      const std::vector<InstructionId>& kernels, bool collectives) {
-  return Planner(std::move(module), computation, kernels, collectives).Make();
+                      const std::vector<InstructionId>& kernels, const PlanOptions& options) {
+  return Planner(std::move(module), computation, kernels, options).Make();
 }
 
 }  // namespace hloscope::compile

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/result.h"
@@ -80,13 +81,19 @@ constexpr int64_t AlignedBytes(int64_t bytes) {
   return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
+struct PlanOptions {
+  bool collectives = false;  // they are steps
+  // The kernels' code can make a result in the memory of an operand (OverwritableOperands).
+  bool overwrites = true;
+};
+
 // The plan of a computation whose kernels are `kernels`, in ascending order. Unsupported, with the
 // reason, where it can only be run instruction by instruction: arrays of dynamic sizes, effects
-// that others see, nesting deeper than can be planned; collectives, unless `collectives` says that
-// they are steps, and then what may turn out to be missing, so that no device gives the plan up
-// where others go on.
+// that others see, nesting deeper than can be planned; collectives, unless they are steps, and then
+// what may turn out to be missing, so that no device gives the plan up where others go on.
 Result<Plan> MakePlan(std::shared_ptr<const hlo::Module> module, hlo::ComputationId computation,
-                      const std::vector<hlo::InstructionId>& kernels, bool collectives = false);
+                      const std::vector<hlo::InstructionId>& kernels,
+                      const PlanOptions& options = {});
 // Whether it has steps at which devices meet.
 bool HasCollectiveSteps(const Plan& plan);
 
@@ -109,6 +116,17 @@ std::vector<const PlannedStep*> OneFunctionLoopsOf(const Plan& plan);
 // By array of the instruction's value: the operand in whose memory a kernel makes it, because it
 // writes only a part; -1 where it is written whole.
 std::vector<int> InPlaceOperands(const hlo::Module& module, hlo::InstructionId kernel);
+
+// By operand of a kernel: whether a result of as many bytes may be made in its memory, because each
+// element of results is computed from the element of this operand that lies where it will lie, and
+// from no other of it. Where arrays are read otherwise (slices, transposes, broadcasts, reduces)
+// what a loop has written would be read as what was there before.
+std::vector<bool> OverwritableOperands(const hlo::Module& module, hlo::InstructionId kernel);
+// Operands in whose memory a kernel makes a result that it writes whole: their numbers, ascending.
+using OverwrittenOperands = std::vector<size_t>;
+OverwrittenOperands OverwrittenBy(const hlo::Module& module, const PlannedStep& step);
+// Those of all steps of a plan, by instruction; kernels that overwrite nothing have no entry.
+std::unordered_map<uint32_t, OverwrittenOperands> OverwrittenBy(const Plan& plan);
 
 // What sequence k of a loop or branch is: "condition", "body", "branch 0".
 std::string NameOfSequence(const PlannedStep& step, size_t k);

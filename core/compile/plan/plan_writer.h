@@ -22,7 +22,8 @@ struct PlanDraft {
 
 // Gives buffers that may share memory the same number: updates in place, what loops carry, and what
 // is only copied; adds the copies that updates in place then still need. Unused copies are dropped.
-void ShareBuffers(PlanDraft& draft);
+// `overwrites`: as PlanOptions has it.
+void ShareBuffers(PlanDraft& draft, bool overwrites);
 
 // Numbers the steps, finds how long each buffer is wanted and gives those of the arena an offset.
 void PlaceBuffers(PlanDraft& draft);

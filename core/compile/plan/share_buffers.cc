@@ -13,14 +13,17 @@ constexpr int64_t kBehindAll = std::numeric_limits<int64_t>::max();
 
 // When steps read and write a buffer, by their numbers.
 struct Uses {
-  std::vector<int64_t> reads;
-  int64_t first_write = kBehindAll;
+  std::vector<int64_t> reads, writes;
 };
 
 class Sharing {
  public:
-  explicit Sharing(PlanDraft& draft)
-      : draft_(draft), plan_(draft.plan), one_(draft.plan.buffers.size()), uses_(one_.size()) {
+  Sharing(PlanDraft& draft, bool overwrites)
+      : draft_(draft),
+        plan_(draft.plan),
+        overwrites_(overwrites),
+        one_(draft.plan.buffers.size()),
+        uses_(one_.size()) {
     std::iota(one_.begin(), one_.end(), BufferNumber{0});
     NumberSteps(0);
     for (const BufferNumber b : plan_.results) uses_[b].reads.push_back(kBehindAll);
@@ -44,23 +47,25 @@ class Sharing {
 
   void NumberSteps(SequenceNumber s) {
     for (PlannedStep& step : plan_.sequences[s]) {
-      step.number = next_++;
+      step.number = NextNumber(s);
       if (step.kind == StepKind::kWhile) {
         NumberSteps(step.sequences[0]);
-        uses_[step.operands[0]].reads.push_back(next_++);
+        uses_[step.operands[0]].reads.push_back(NextNumber(s));
         NumberSteps(step.sequences[1]);
       } else {
         for (const BufferNumber b : step.operands) uses_[b].reads.push_back(step.number);
         for (const SequenceNumber inner : step.sequences) NumberSteps(inner);
         if (step.kind != StepKind::kConditional) {
-          for (const BufferNumber b : step.results) NoteWrite(b, step.number);
+          for (const BufferNumber b : step.results) uses_[b].writes.push_back(step.number);
         }
       }
-      step.last_number = next_;
+      step.last_number = std::ssize(sequence_of_);
     }
   }
-  void NoteWrite(BufferNumber b, int64_t number) {
-    uses_[b].first_write = std::min(uses_[b].first_write, number);
+  // Of a step of that sequence.
+  int64_t NextNumber(SequenceNumber s) {
+    sequence_of_.push_back(s);
+    return std::ssize(sequence_of_) - 1;
   }
 
   BufferNumber One(BufferNumber b) {
@@ -74,7 +79,7 @@ class Sharing {
     Uses& from = uses_[inner];
     Uses& to = uses_[outer];
     to.reads.insert(to.reads.end(), from.reads.begin(), from.reads.end());
-    to.first_write = std::min(to.first_write, from.first_write);
+    to.writes.insert(to.writes.end(), from.writes.begin(), from.writes.end());
     from = {};
   }
 
@@ -111,29 +116,56 @@ class Sharing {
     if (IsFree(s, from, to, copy.number)) Share(from, to);
   }
   // True if nobody wants what is in `to` from when `from` is first written until it is copied
-  // there.
+  // there, by a step of s.
   bool IsFree(SequenceNumber s, BufferNumber from, BufferNumber to, int64_t copied) {
-    const int64_t written = uses_[from].first_write;
-    if (written == kBehindAll || IsReadBetween(to, written, copied)) return false;
-    return !IsReadBetween(to, written - 1, written) || IsUpdate(s, written, to);
+    const std::vector<int64_t>& writes = uses_[from].writes;
+    if (writes.empty()) return false;
+    for (const int64_t read : uses_[to].reads) {
+      if (read > copied) continue;
+      for (const int64_t written : writes) {
+        if (read < written || AreOtherBranches(s, read, written)) continue;
+        if (read > written || !IsUpdate(written, from, to)) return false;
+      }
+    }
+    return true;
   }
-  bool IsReadBetween(BufferNumber b, int64_t behind, int64_t until) const {
-    return std::ranges::any_of(uses_[b].reads,
-                               [&](int64_t read) { return read > behind && read <= until; });
+  // True if only one of these steps runs whenever s does.
+  bool AreOtherBranches(SequenceNumber s, int64_t a, int64_t b) const {
+    const SequenceNumber in_a = PartOf(s, a), in_b = PartOf(s, b);
+    if (in_a == in_b || in_a == s || in_b == s) return false;
+    const SequenceOwner &of_a = draft_.owners[in_a], &of_b = draft_.owners[in_b];
+    return of_a.parent == s && of_b.parent == s && !of_a.is_loop && of_a.caller == of_b.caller;
   }
-  // True if the step reads that buffer only to update it in place, or to copy it.
-  bool IsUpdate(SequenceNumber s, int64_t number, BufferNumber b) {
-    const auto step = std::ranges::find(plan_.sequences[s], number, &PlannedStep::number);
-    if (step == plan_.sequences[s].end()) return false;
+  // The sequence in which the step stands, or that which a step of s runs and it is part of.
+  SequenceNumber PartOf(SequenceNumber s, int64_t number) const {
+    SequenceNumber in = sequence_of_[static_cast<size_t>(number)];
+    while (in != 0 && in != s && draft_.owners[in].parent != s) in = draft_.owners[in].parent;
+    return in;
+  }
+  // True if the step, which writes `from` and reads `to`, could do both in one memory: it copies,
+  // updates in place, or reads each element where it writes one.
+  bool IsUpdate(int64_t number, BufferNumber from, BufferNumber to) {
+    const Sequence& steps = plan_.sequences[sequence_of_[static_cast<size_t>(number)]];
+    const auto step = std::ranges::find(steps, number, &PlannedStep::number);
     if (step->kind == StepKind::kCopy) return true;
     if (step->kind != StepKind::kKernel) return false;
     const std::vector<int> in_place = InPlaceOperands(*plan_.module, step->id);
-    for (size_t i = 0; i < step->operands.size(); ++i) {
-      if (One(step->operands[i]) != b) continue;
-      if (std::ranges::find(in_place, static_cast<int>(i)) == in_place.end()) return false;
+    const auto all_reads = [&](const auto& fit) {
+      for (size_t i = 0; i < step->operands.size(); ++i) {
+        if (One(step->operands[i]) == to && !fit(i)) return false;
+      }
+      return true;
+    };
+    const auto reads =
+        std::ranges::count_if(step->operands, [&](BufferNumber b) { return One(b) == to; });
+    if (reads == 1 && all_reads([&](size_t i) {
+          return std::ranges::find(in_place, static_cast<int>(i)) != in_place.end();
+        })) {
+      return true;
     }
-    return std::ranges::count_if(step->operands,
-                                 [&](BufferNumber each) { return One(each) == b; }) == 1;
+    if (!overwrites_ || plan_.buffers[from].bytes != plan_.buffers[to].bytes) return false;
+    const std::vector<bool> overwritable = OverwritableOperands(*plan_.module, step->id);
+    return all_reads([&](size_t i) { return overwritable[i]; });
   }
 
   // What is only made to be copied: into what a loop carries, or a branch yields.
@@ -172,13 +204,14 @@ class Sharing {
 
   PlanDraft& draft_;
   Plan& plan_;
+  bool overwrites_;
   std::vector<BufferNumber> one_;  // by buffer: another it shares memory with, or itself
   std::vector<Uses> uses_;
-  int64_t next_ = 0;
+  std::vector<SequenceNumber> sequence_of_;  // by number of a step
 };
 
 }  // namespace
 
-void ShareBuffers(PlanDraft& draft) { Sharing(draft).Run(); }
+void ShareBuffers(PlanDraft& draft, bool overwrites) { Sharing(draft, overwrites).Run(); }
 
 }  // namespace hloscope::compile
