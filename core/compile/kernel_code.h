@@ -34,7 +34,8 @@ class LibraryCall {
 // Computes grains [begin, end). `operands` has one address per operand of the instruction, in
 // order, `results` one per leaf of its value; arrays are dense and row-major whatever the layouts
 // say, elements as in a Literal (one byte each below eight bits). No address overlaps another but
-// as KernelCode::in_place says, and as the plan has it that the code was written for. `scratch` is the same memory for all grains of one call.
+// as KernelCode::in_place says, and as the plan has it that the code was written for. `scratch` is
+// the same memory for all grains of one call.
 using GrainFunction = void (*)(const std::byte* const* operands, std::byte* const* results,
                                std::byte* scratch, int64_t begin, int64_t end);
 
