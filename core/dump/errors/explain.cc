@@ -96,7 +96,8 @@ constexpr std::string_view kFunction = "the function with jit_compile=True";
 
 // Keras compiles its own step: there is no function with jit_compile=True to keep things out of.
 void FitToKeras(std::string& fix, std::string_view operation) {
-  fix.replace(fix.find(kFunction), kFunction.size(), "the layers of the model");
+  if (const size_t at = fix.find(kFunction); at != fix.npos)
+    fix.replace(at, kFunction.size(), "the layers of the model");
   if (operation.starts_with("CudnnRNN"))
     fix = "use_cudnn=False of the layer does without cuDNN's kernel";
   fix = "model.compile(jit_compile=False) runs the model without XLA; else " + fix;
@@ -214,8 +215,8 @@ class Explainer {
       }
     }
     error.severity = SeverityOf(error.kind, LevelOf(lines_[k]), error.reason);
-    if (error.fix.contains(kFunction) && FrontEndOf(lines_, k) == FrontEnd::kKeras)
-      FitToKeras(error.fix, error.op);
+    const bool is_compiled = error.fix.contains(kFunction) || error.kind == "unsupported_op";
+    if (is_compiled && FrontEndOf(lines_, k) == FrontEnd::kKeras) FitToKeras(error.fix, error.op);
     std::string node = error.node;
     if (IsKnown(error, evidence, is_definition, k)) return node;
     if (errors_.size() < most_) {
