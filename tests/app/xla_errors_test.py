@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hloscope explain` on the texts of tests/dump/errors/xla_texts.txt.
+"""`hloscope explain` on the texts of tests/dump/errors/xla_texts.txt and library_texts.txt.
 
   xla_errors_test.py HLOSCOPE TESTS/DUMP [--count]  with --count: how many are right, and which are not"""
 import json
@@ -19,8 +19,10 @@ def explained(text):
 
 def blocks():
     """(name, [(key, value)], text) of each block."""
-    with open(os.path.join(DATA, 'errors', 'xla_texts.txt'), encoding='utf-8') as f:
-        for block in re.split(r'(?m)^#### ', f.read())[1:]:
+    for file in ('xla_texts.txt', 'library_texts.txt'):
+        with open(os.path.join(DATA, 'errors', file), encoding='utf-8') as f:
+            texts = re.split(r'(?m)^#### ', f.read())[1:]
+        for block in texts:
             head, text = block.split('----\n', 1)
             name, *rows = head.strip().splitlines()
             yield name, [tuple(part.strip() for part in row.split(':', 1)) for row in rows], text.rstrip('\n') + '\n'

@@ -58,6 +58,14 @@ bool IsJsonValue(std::string_view before) {
   return before.ends_with("\":") && std::ranges::none_of(kInforms, holds);
 }
 
+// `Status: INTERNAL: …` alone is a status where the line before it says that one is not OK, as
+// TF_CHECK_OK writes it.
+bool IsStatusOfCheck(std::string_view before, std::string_view text_before) {
+  if (!text_before.empty()) text_before.remove_suffix(1);  // the line's end
+  const std::string_view previous = text_before.substr(text_before.rfind('\n') + 1);
+  return Trim(before) == "Status:" && previous.contains("Non-OK-status");
+}
+
 // What stands before a status where it is one: nothing, a mark of a log, the name of an exception,
 // "… failed: "; not "users " of "users NOT_FOUND: 3", nor "test status: " of "test status:
 // ABORTED:".
@@ -75,8 +83,7 @@ bool MayPrecedeStatus(std::string_view marked) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   };
   if (!before.empty() && is_letter(before.back())) return false;  // a word of a sentence
-  if (before == "Status:" || std::ranges::any_of(kNames, holds) || std::ranges::any_of(kEnds, ends))
-    return true;
+  if (std::ranges::any_of(kNames, holds) || std::ranges::any_of(kEnds, ends)) return true;
   if (IsJsonValue(before)) return true;
   const size_t mark_end = before.find_last_of("|])") + 1;  // "worker-1  | ", "(pid=7) "
   return std::ranges::none_of(before.substr(mark_end), is_letter);
@@ -89,6 +96,7 @@ const std::vector<ErrorRow>& ErrorRows() {
 #define ERROR_TEXT(kind, pattern, reason, fix) \
   {kind, ErrorPattern(pattern), reason, fix, pattern, false},
   // clang-format off: the order counts
+#include "core/dump/errors/library_texts.def"
 #include "core/dump/errors/xla_texts.def"
 #include "core/dump/errors/error_texts.def"
 #undef ERROR_TEXT
@@ -116,7 +124,8 @@ std::optional<FoundError> FindError(std::string_view text, std::string_view line
   for (const Candidate& candidate : candidates) {
     const ErrorRow& row = ErrorRows()[candidate.row];
     if (row.is_general && IsStatus(row.pattern.first()) &&
-        !MayPrecedeStatus(line.substr(0, candidate.at)))
+        !MayPrecedeStatus(line.substr(0, candidate.at)) &&
+        !IsStatusOfCheck(line.substr(0, candidate.at), text.substr(0, begin)))
       continue;
     if (auto captures = row.pattern.Match(text.substr(begin + candidate.at)))
       return FoundError{&row, *std::move(captures)};

@@ -12,44 +12,14 @@
 #include "core/dump/errors/evidence.h"
 #include "core/dump/errors/front_end.h"
 #include "core/dump/errors/log_line.h"
+#include "core/dump/errors/raised.h"
+#include "core/dump/errors/severity.h"
 #include "core/dump/errors/traceback.h"
 #include "core/dump/readers/line_reader.h"
 #include "core/dump/tensorflow/marking.h"
 
 namespace hloscope::dump {
 namespace {
-
-// Kinds that are worth a word where a log only informs of them: what runs somewhere else than one
-// may think, and what looks like a fault and is none.
-constexpr std::string_view kNotes[] = {
-    "xla_devices",         "no_driver",   "no_gpu",         "no_gpu_build", "missing_library",
-    "factory_twice",       "ptxas_spill", "slow_folding",   "slow_compile", "host_fallback",
-    "auto_clustering_cpu", "harmless",    "soft_placement", "device_in_use"};
-// Kinds after which the program goes on, even where the line says nothing of its level.
-constexpr std::string_view kWarnings[] = {"no_driver",           "no_gpu",
-                                          "no_gpu_build",        "missing_library",
-                                          "auto_clustering_cpu", "jit_compile_off",
-                                          "assert_dropped",      "host_fallback",
-                                          "host_read",           "module_kept",
-                                          "soft_placement",      "cache_unreadable",
-                                          "deprecated_api",      "slow_folding",
-                                          "slow_compile",        "ptxas_spill",
-                                          "ptx_feature",         "algorithm_mismatch",
-                                          "compiled_often",      "transfers",
-                                          "resharding",          "cpu_features",
-                                          "large_constants",     "fork",
-                                          "donation_unused",     "type_truncated",
-                                          "optional_memory"};
-
-template <size_t kCount>
-bool IsOneOf(std::string_view kind, const std::string_view (&kinds)[kCount]) {
-  return std::ranges::find(kinds, kind) != std::end(kinds);
-}
-
-Severity SeverityOf(std::string_view kind, char level, std::string_view reason) {
-  if (reason.starts_with("harmless") || level == 'I') return Severity::kNote;
-  return level == 'W' || IsOneOf(kind, kWarnings) ? Severity::kWarning : Severity::kError;
-}
 
 // What the author of a program calls operations that they did not write themselves.
 struct AuthorRow {
@@ -126,7 +96,8 @@ constexpr std::string_view kFunction = "the function with jit_compile=True";
 
 // Keras compiles its own step: there is no function with jit_compile=True to keep things out of.
 void FitToKeras(std::string& fix, std::string_view operation) {
-  fix.replace(fix.find(kFunction), kFunction.size(), "the layers of the model");
+  if (const size_t at = fix.find(kFunction); at != fix.npos)
+    fix.replace(at, kFunction.size(), "the layers of the model");
   if (operation.starts_with("CudnnRNN"))
     fix = "use_cudnn=False of the layer does without cuDNN's kernel";
   fix = "model.compile(jit_compile=False) runs the model without XLA; else " + fix;
@@ -143,6 +114,10 @@ class Explainer {
   std::vector<ExplainedError> Run(int64_t* left_out) {
     for (size_t k = 0; k < lines_.size(); ++k) Line(k);
     DropVague();
+    const auto is_error = [](const ExplainedError& e) { return e.severity == Severity::kError; };
+    if (errors_.size() < most_ && std::ranges::none_of(errors_, is_error)) {
+      if (auto raised = FindRaised(lines_)) errors_.push_back(*std::move(raised));
+    }
     if (left_out != nullptr) *left_out = left_out_;
     return std::move(errors_);
   }
@@ -150,10 +125,10 @@ class Explainer {
  private:
   void Line(size_t k) {
     auto found = FindError(text_, lines_[k]);
-    if (!found || (LevelOf(lines_[k]) == 'I' && !IsOneOf(found->row->kind, kNotes))) return;
+    if (!found || (LevelOf(lines_[k]) == 'I' && !IsNote(found->row->kind))) return;
     const bool is_trial = found->row->is_general || found->row->kind == "library_failed" ||
                           lines_[k].contains("Profiling failure on ");
-    if (IsHead(*found->row, k) || (k < trials_end_ && is_trial)) return;
+    if (IsHead(*found->row, k) || IsToldBelow(*found, k) || (k < trials_end_ && is_trial)) return;
     constexpr size_t kTrialLines = 60;  // of the errors of each algorithm, below that of all
     if (found->row->kind == "no_algorithm") trials_end_ = k + kTrialLines;
     const std::string node = Add(*found->row, found->captures, k);
@@ -165,8 +140,23 @@ class Explainer {
   bool IsHead(const ErrorRow& row, size_t k) const {
     if (!lines_[k].ends_with(':') || k + 1 >= lines_.size()) return false;
     if (!row.is_general && ErrorCodeText(lines_[k]).empty()) return false;
-    const auto next = FindError(text_, lines_[k + 1]);
+    const bool is_count = lines_[k + 1].ends_with(" root error(s) found.") && k + 2 < lines_.size();
+    const auto next = FindError(text_, lines_[k + (is_count ? 2 : 1)]);
     return next && !next->row->is_general;
+  }
+
+  // "Exception encountered when calling Cut.call().", and below it a message that another row
+  // knows.
+  bool IsToldBelow(const FoundError& found, size_t k) const {
+    constexpr size_t kMaxLines = 4;
+    const auto message = found.captures.find("message");
+    if (found.row->kind != "must_compile" || message == found.captures.end()) return false;
+    for (size_t n = k + 1; n < lines_.size() && n < k + kMaxLines; ++n) {
+      if (message->second.empty() || !lines_[n].contains(message->second)) continue;
+      const auto below = FindError(text_, lines_[n]);
+      return below && !below->row->is_general;
+    }
+    return false;
   }
 
   // TensorFlow lists all that it cannot compile in one message.
@@ -212,7 +202,9 @@ class Explainer {
       ExplainOperation(error, k + 1 < lines_.size() ? lines_[k + 1] : std::string_view());
     } else {
       if (!row.reason.empty()) error.reason = FillIn(row.reason, captures);
+      const std::string advice = row.is_general ? AdviceOf(captures["what"]) : "";
       if (!row.fix.empty()) error.fix = FillIn(row.fix, captures);
+      if (!advice.empty()) error.fix = "as the message says: " + advice;
     }
     if (evidence) error.reason += evidence->more;
     if (error.node.empty()) error.node = Between(lines_[k], "current tracing scope: ", ";");
@@ -223,8 +215,8 @@ class Explainer {
       }
     }
     error.severity = SeverityOf(error.kind, LevelOf(lines_[k]), error.reason);
-    if (error.fix.contains(kFunction) && FrontEndOf(lines_, k) == FrontEnd::kKeras)
-      FitToKeras(error.fix, error.op);
+    const bool is_compiled = error.fix.contains(kFunction) || error.kind == "unsupported_op";
+    if (is_compiled && FrontEndOf(lines_, k) == FrontEnd::kKeras) FitToKeras(error.fix, error.op);
     std::string node = error.node;
     if (IsKnown(error, evidence, is_definition, k)) return node;
     if (errors_.size() < most_) {

@@ -25,6 +25,46 @@ std::optional<SourceLine> FrameOf(std::string_view line) {
   return SourceLine{std::string(line.substr(0, end)), static_cast<int32_t>(*value), false};
 }
 
+std::optional<SourceLine> Numbered(std::string_view file, std::string_view number) {
+  const auto value = TakeNumber(number);
+  if (file.empty() || !value || *value < 0 || *value > INT32_MAX) return std::nullopt;
+  return SourceLine{std::string(file), static_cast<int32_t>(*value), false};
+}
+
+// "File ~/fit/train.py:12, in step(x)", "Cell In[3], line 12", "Cell In[3], line 12, in step(x)".
+std::optional<SourceLine> NotebookFrame(std::string_view line) {
+  constexpr std::string_view kCellLine = "], line ";
+  if (line.starts_with("Cell In[") || line.starts_with("Input In [")) {
+    const size_t end = line.find(kCellLine);
+    if (end == line.npos) return std::nullopt;
+    return Numbered(line.substr(0, end + 1), line.substr(end + kCellLine.size()));
+  }
+  if (!TakeWord(line, "File ") || line.starts_with('"')) return std::nullopt;
+  const std::string_view place = line.substr(0, line.find(", in "));
+  const size_t colon = place.rfind(".py:");
+  if (colon == place.npos) return std::nullopt;
+  return Numbered(place.substr(0, colon + 3), place.substr(colon + 4));
+}
+
+// "<ipython-input-3-0a1b> in step(x)", "/opt/fit/train.py in step(x)" and, some lines below,
+// "---> 12   y = f(x)".
+std::optional<SourceLine> OldNotebookFrame(const std::vector<std::string_view>& lines, size_t k) {
+  constexpr size_t kMaxShown = 12;  // lines of source below it
+  std::string_view file = lines[k];
+  if (file.starts_with('[')) file = Between(file, "[", "]");  // a link: [file](address) in step(x)
+  file = file.substr(0, file.find(" in "));
+  const bool is_file =
+      file.ends_with(".py") || (file.starts_with("<ipython-input-") && file.ends_with('>'));
+  if (!is_file || file.contains(' ') || !lines[k].contains(" in ")) return std::nullopt;
+  for (size_t n = k + 1; n < lines.size() && n < k + kMaxShown; ++n) {
+    std::string_view line = TrimStart(lines[n]);
+    if (!line.starts_with("--")) continue;
+    line.remove_prefix(std::min(line.find_first_not_of('-'), line.size()));
+    if (TakeWord(line, "> ")) return Numbered(file, line);
+  }
+  return std::nullopt;
+}
+
 bool BeginsTrace(std::string_view line) {
   return line.find("The op is created at:") != std::string_view::npos ||
          line.find("Stack trace for op definition:") != std::string_view::npos;
@@ -67,6 +107,12 @@ SourceLine DefinedAt(std::string_view line) {
 
 }  // namespace
 
+std::optional<SourceLine> FrameAt(const std::vector<std::string_view>& lines, size_t k) {
+  if (auto frame = FrameOf(lines[k])) return frame;
+  if (auto frame = NotebookFrame(lines[k])) return frame;
+  return OldNotebookFrame(lines, k);
+}
+
 bool IsFrameworkFile(std::string_view file) {
   for (std::string_view part :
        {"site-packages/", "dist-packages/", "lib/python3", "<frozen ", "<string>",
@@ -90,7 +136,7 @@ SourceLine FindSourceLine(const std::vector<std::string_view>& lines, size_t err
   SourceLine found;
   for (size_t k = error; k-- > 0 && error - k < kMaxBefore;) {
     if (lines[k].find("Traceback (most recent call last)") != std::string_view::npos) break;
-    auto frame = FrameOf(lines[k]);
+    auto frame = FrameAt(lines, k);
     if (frame && !IsFrameworkFile(frame->file)) {
       found = *std::move(frame);
       break;
