@@ -234,6 +234,9 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
   for (const debug::PreciseSide& side : sides) {
     text += FormatText(" {} {} ULP", side.side, UlpText(side.distance.max_ulp));
     if (!side.distance.index.empty()) text += " at " + hlo::ArrayIndexText(side.distance.index);
+    if (side.distance.max_ulp > 0)
+      text += FormatText(" ({}, precise {})", ShortestText(side.distance.value),
+                         ShortestText(side.distance.precise));
     if (side.distance.class_mismatched != 0) {
       text += FormatText(" and {} NaN or infinite on one side", side.distance.class_mismatched);
     }

@@ -667,7 +667,7 @@ ENTRY e {
         side, = report['outputs'][0]['precise']['sides']
         text = subprocess.run([HLOSCOPE, 'run', '--precise', '--platform', 'cpu', module], capture_output=True, text=True, check=False).stdout
         place = ','.join(map(str, side['index']))
-        self.assertRegex(text, r'cpu [0-9.]+ ULP at \[' + place + r'\]')
+        self.assertRegex(text, r'cpu [0-9.]+ ULP at \[' + place + r'\] \(-?[0-9.e-]+, precise -?[0-9.e-]+\)')
 
     def test_precise_of_three_sides_says_which_are_far(self):
         module = self.path('three.hlo', 'HloModule m\nENTRY e {\n  a = f32[4] parameter(0)\n  ROOT r = f32[4] exponential(a)\n}\n')

@@ -83,6 +83,8 @@ PreciseDistance DistanceToPrecise(const Literal& value, const Literal& precise) 
     const double ulp = distances.Add(a, p, distance);
     if (!(ulp > distance.max_ulp)) continue;
     distance.max_ulp = ulp;
+    distance.value = a;
+    distance.precise = p;
     worst = i;
   }
   if (worst >= 0) distance.index = IndexOf(worst / each, value.shape().dimensions());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/hlo/literal.h"
@@ -14,7 +15,10 @@ struct PreciseDistance {
   double max_ulp = 0;
   double max_abs_error = 0;
   int64_t class_mismatched = 0;  // NaN or infinite on one side only; nothing else counts them
-  std::vector<int64_t> index;    // of the largest distance in ULP
+  std::vector<int64_t> index;    // of the largest distance in ULP; empty: none, or a scalar
+  // Of that element, of a complex one the part that is farther; NaN where no distance is above 0.
+  double value = std::numeric_limits<double>::quiet_NaN();
+  double precise = std::numeric_limits<double>::quiet_NaN();
 };
 
 // `value` of any element type, `precise` of the same dimensions with floats widened (WidenedShape).
