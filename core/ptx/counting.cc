@@ -52,6 +52,7 @@ void CountProducts(Element factors, uint64_t products, Counters& counters) {
       break;
     case Element::kS4:
     case Element::kU4:
+    case Element::kE2m1:  // in pairs
       counters.products_4bit += products;
       break;
     default:
@@ -133,6 +134,7 @@ void AddRunCounts(const RunCounts& counts, Counters& counters) {
   counters.products_tf32 += counts.products_tf32;
   counters.products_16bit += counts.products_16bit;
   counters.products_8bit += counts.products_8bit;
+  counters.products_4bit += counts.products_4bit;
   counters.global_read_bytes += counts.global_read_bytes;
   counters.global_written_bytes += counts.global_written_bytes;
   counters.shared_read_bytes += counts.shared_read_bytes;

@@ -1,11 +1,14 @@
 // Products of elements of four to eight bits with and without scale factors, bit for bit as the
 // second implementation has them; tcgen05.mma that makes them, and tcgen05.cp, which brings what
 // they read.
+#include "core/ptx/tensor/narrow.h"
+
 #include <array>
 #include <bit>
 #include <cstring>
 #include <random>
 
+#include "core/ptx/machine/rounding.h"
 #include "core/ptx/reference/tensor_model.h"
 #include "core/ptx/tensor/tensor.h"
 #include "tests/ptx/group_kernel.h"
@@ -512,6 +515,66 @@ TEST(PtxNarrow, CopiesToTensorMemory) {
         }
       }
       EXPECT_EQ(ran.As<std::byte>(2), want) << c.form << packing;
+    }
+  }
+}
+
+// In double precision: 1 + 2^-30 in f32 is what its steps would drop.
+TEST(PtxNarrow, SumsCanBeSwitchedToDoublePrecision) {
+  TileForm form{TensorUnit::kTcgen05, 1, 8, 32, kE2m3, kE4m3, kF32, false, 100};
+  std::vector<uint8_t> a(32), b(32 * 8), of_a{127}, of_b(8, 127);
+  a[0] = a[1] = 8;  // 1
+  for (int n = 0; n < 8; ++n) {
+    b[static_cast<size_t>(n)] = 0x7e;      // 448
+    b[static_cast<size_t>(8 + n)] = 0x01;  // 2^-9
+  }
+  float sums[8];
+  std::fill_n(sums, 8, -448.0f);
+  const auto run = [&](auto multiply) {
+    std::vector<std::byte> d(32);
+    multiply(form, Data(a), Data(b), reinterpret_cast<const std::byte*>(sums), d.data());
+    float first;
+    std::memcpy(&first, d.data(), sizeof first);
+    return first;
+  };
+  EXPECT_EQ(run(MultiplyTile), 0x1p-9f);
+  EXPECT_EQ(run(MultiplyNarrowTileExactly), 0x1p-9f);
+  of_a[0] = 100;  // both products times 2^-27: below the last bit that a step keeps
+  const BlockScales scales{32, false, of_a.data(), of_b.data()};
+  form.scales = &scales;
+  EXPECT_EQ(run(MultiplyNarrowTileExactly), static_cast<float>(-448 + 448.001953125 * 0x1p-27));
+}
+
+// All numbers of eight bits and fewer are bf16.
+TEST(PtxNarrow, AsBf16) {
+  for (const auto& [name, format, bits] : {std::tuple{"e4m3x2", kFormatE4m3, 8},
+                                           {"e5m2x2", kFormatE5m2, 8},
+                                           {"e2m3x2", kFormatE2m3, 6},
+                                           {"e3m2x2", kFormatE3m2, 6}}) {
+    const auto module = Module::Parse(
+        KernelText("mov.b32 %r2, %r1;\nshl.b32 %r3, %r1, 8;\nor.b32 %r2, %r2, %r3;\n"
+                   "cvt.u16.u32 %rs1, %r2;\ncvt.rn.bf16x2." +
+                       std::string(name) +
+                       " %r4, %rs1;\nmul.wide.u32 %rd10, %r1, 4;\nadd.s64 %rd10, %rd3, %rd10;\n"
+                       "st.global.b32 [%rd10], %r4;",
+                   "sm_120a"),
+        "k.ptx");
+    ASSERT_TRUE(module.has_value());
+    std::vector<uint32_t> out(size_t{1} << bits);
+    std::vector<std::byte> none[2];
+    LaunchRequest request;
+    request.entry = "k";
+    request.block = {static_cast<uint32_t>(out.size()), 1, 1};
+    for (auto& memory : none) request.arguments.push_back({memory, {}});
+    request.arguments.push_back({std::as_writable_bytes(std::span(out)), {}});
+    const auto result = Launch(*module, request, {});
+    ASSERT_TRUE(result.has_value()) << result.error().ToString();
+    ASSERT_FALSE(result->fault.has_value()) << result->fault->ToString();
+    for (uint32_t i = 0; i < out.size(); ++i) {
+      const double value = FromNarrow(i, format);
+      const auto half = std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16;
+      const uint32_t want = value != value ? 0x7fff : half;
+      EXPECT_EQ(out[i], want << 16 | want) << name << " " << i;
     }
   }
 }

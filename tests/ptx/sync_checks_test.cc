@@ -167,6 +167,24 @@ TEST(PtxSyncChecks, ACopyToTensorMemoryOfWhatNobodyWrote) {
             "uninitialised: stores a value computed from uninitialised memory\n");
 }
 
+// A scale factor of mma.sync that nobody wrote spoils its rows; of lanes that hold none it does not
+// matter.
+TEST(PtxSyncChecks, ScaleFactorsThatNobodyWrote) {
+  const auto body = [](const std::string& lane) {
+    return "mov.b32 %r90, dyn;\nshl.b32 %r96, %r1, 2;\nadd.s32 %r96, %r96, %r90;\n"
+           "and.b32 %r97, %r1, 3;\nsetp.ne.s32 %p1, %r97, " +
+           lane +
+           ";\nmov.b32 %r5, 0x7f7f7f7f;\n@%p1 st.shared.b32 [%r96], %r5;\nbar.sync 0;\n"
+           "ld.shared.b32 %r6, [%r96];\nmov.b32 %r7, 0;\n"
+           "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3."
+           "e4m3.f32.ue8m0 {%r4, %r8, %r9, %r10}, {%r7, %r7, %r7, %r7}, {%r7, %r7}, {%r7, %r7, "
+           "%r7, %r7}, %r6, {0, 0}, %r5, {0, 0};\n";
+  };
+  EXPECT_EQ(Whats(Check(body("3") + kStore, 32, "sm_120a")), "");
+  EXPECT_EQ(Whats(Check(body("0") + kStore, 32, "sm_120a")),
+            "uninitialised: stores a value computed from uninitialised memory\n");
+}
+
 TEST(PtxSyncChecks, OneMissingBarrierIsOneFinding) {
   // Four stores, four loads of the mirror image, no barrier between them.
   std::string body =

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMaxFrames = 400, kMaxMessageLines = 40;
 constexpr size_t kMaxMessage = 600, kMaxAdvice = 400;  // bytes
+constexpr size_t kMaxRead = 4096;                      // of a message
 
 struct Exception {
   std::string_view type, message;  // "jax.errors.ShardingTypeError", the rest of its line
@@ -70,10 +71,10 @@ bool EndsMessage(std::string_view line) {
 // The message with its next lines, blanks in place of line ends.
 std::string WholeMessage(const std::vector<std::string_view>& lines, size_t at,
                          std::string_view first) {
-  std::string message(Trim(first));
+  std::string message(Trim(first).substr(0, kMaxRead));
   const size_t end = std::min(lines.size(), at + kMaxMessageLines);
-  for (size_t k = at + 1; k < end && !EndsMessage(lines[k]); ++k) {
-    const std::string_view line = Trim(lines[k]);
+  for (size_t k = at + 1; k < end && message.size() < kMaxRead && !EndsMessage(lines[k]); ++k) {
+    const std::string_view line = Trim(lines[k]).substr(0, kMaxRead);
     if (line.empty()) continue;
     message += message.ends_with(':') || message.ends_with('.') ? " " : "\n";
     message += line;
@@ -145,6 +146,17 @@ std::string_view TakeSentence(std::string_view& text) {
   return sentence;
 }
 
+// Whether a sentence that begins with a verb goes on as an order does: "Check the …", "Set
+// `XLA_FLAGS`", "run nvidia-smi"; "Check failed: …" and "Update slice is larger …" report.
+bool IsOrder(std::string_view rest) {
+  constexpr std::string_view kObjects[] = {"the", "a",    "an",   "your",  "that", "whether",
+                                           "if",  "it",   "this", "these", "both", "only",
+                                           "all", "them", "or",   "one",   "for",  "to"};
+  const std::string_view next = rest.substr(0, rest.find(' '));
+  return std::ranges::find(kObjects, next) != std::end(kObjects) ||
+         next.find_first_of("_=(-`'\"") != next.npos;
+}
+
 bool IsAdvice(std::string_view sentence) {
   std::string lower;
   for (const char c : sentence) lower += AsciiToLower(c);
@@ -162,10 +174,6 @@ bool IsAdvice(std::string_view sentence) {
                                           "use ",
                                           "make sure",
                                           "did you ",
-                                          "set ",
-                                          "install ",
-                                          "upgrade ",
-                                          "pass ",
                                           "either ",
                                           "revise ",
                                           "instead",
@@ -181,23 +189,24 @@ bool IsAdvice(std::string_view sentence) {
                                           "to solve",
                                           "as a workaround",
                                           "if you ",
-                                          "check ",
                                           "ensure ",
-                                          "update ",
-                                          "remove ",
-                                          "add ",
                                           "you probably ",
                                           "you might ",
                                           "to use ",
                                           "to enable ",
                                           "maybe ",
-                                          "run ",
                                           "for scalar values",
                                           "hint:",
                                           "workaround:",
                                           "solution:",
                                           "this can be fixed",
                                           "it may be possible"};
+  constexpr std::string_view kVerbs[] = {"set ", "pass ", "check ",   "update ", "remove ",
+                                         "add ", "run ",  "install ", "upgrade "};
+  const auto orders = [&](std::string_view verb) {
+    return lower.starts_with(verb) && IsOrder(std::string_view(lower).substr(verb.size()));
+  };
+  if (std::ranges::any_of(kVerbs, orders)) return true;
   constexpr std::string_view kHolds[] = {
       "did you mean",    "please use ",      "please set ",
       "please pass ",    "please make sure", "please call ",
@@ -220,6 +229,7 @@ std::string OneLine(std::string_view text, size_t most) {
 
 std::string AdviceOf(std::string_view message) {
   std::string advice;
+  message = message.substr(0, kMaxRead);
   while (!message.empty()) {
     const std::string_view sentence = TakeSentence(message);
     if (!IsAdvice(sentence) || advice.size() + sentence.size() > kMaxAdvice) continue;

@@ -101,12 +101,19 @@ Result<GivenConstants> GiveConstants(const std::shared_ptr<const Module>& module
   const Constants constants = ConstantsOf(*module);
   hlo::ModuleBuilder builder = hlo::CopyModule(*module);
   std::vector<std::string> unknown;
+  std::map<uint32_t, std::string> given;  // of a constant, by its array
   size_t taken = 0;
   for (const std::string& name : archive.Names()) {
     const auto found = constants.by_name.find(name);
     if (found == constants.by_name.end()) {
       unknown.push_back(name);
       continue;
+    }
+    const auto [before, is_first] = given.emplace(found->second.front().index, name);
+    if (!is_first) {
+      return InputError(
+          fmt::format("{}: {} and {} are of one constant", path, before->second, name),
+          "leave one of them out");
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const size_t count,
                               Take(archive, name, *module, found->second, limits, builder));

@@ -12,6 +12,9 @@
 namespace hloscope::ptx {
 namespace {
 
+// Operands of kMmaNarrow: the factors of A, which byte and which lane of four has them; those of B.
+constexpr uint32_t kFactorsOfA = 14, kFactorsOfB = 17;
+
 uint8_t BytesMask(uint32_t bytes) {
   return static_cast<uint8_t>(bytes >= 8 ? 0xffu : (1u << bytes) - 1);
 }
@@ -284,6 +287,19 @@ PoisonedLanes RegisterPoison::Shuffled(const Warp& w, const Instruction& in, con
   return d;
 }
 
+// Of block-scaled mma.sync: which lane of four holds the factors of rows i and i + 8, and of column
+// i, is said by the operand behind them.
+void RegisterPoison::NoteFactors(const Warp& w, const Slot* s, bool* rows, bool* columns) {
+  const PoisonedLanes of_a = Get(s[kFactorsOfA]), of_b = Get(s[kFactorsOfB]);
+  const auto a_thread = static_cast<uint32_t>(ReadLane(w, s[kFactorsOfA + 2], 0));
+  const auto b_thread = static_cast<uint32_t>(ReadLane(w, s[kFactorsOfB + 2], 0));
+  for (uint32_t i = 0; i < 8; ++i) {
+    for (uint32_t half = 0; half < 2; ++half)
+      rows[i + 8 * half] |= of_a[(4 * i + 2 * a_thread + half) % kLanes] != 0;
+    columns[i] |= of_b[(4 * i + b_thread) % kLanes] != 0;
+  }
+}
+
 // Lane l holds rows l / 4 and l / 4 + 8 of A, C and D in turns, and column l / 4 of B: what is in
 // one of them goes to all of that row or column of D.
 void RegisterPoison::Multiply(const Warp& w, const Instruction& in, const Slot* s, uint32_t mask) {
@@ -302,6 +318,9 @@ void RegisterPoison::Multiply(const Warp& w, const Instruction& in, const Slot* 
     for (uint32_t l = 0; l < kLanes; ++l) {
       if (lanes[l] != 0) (r < a ? rows[l / 4 + (r % 2) * 8] : by_column[l / 4]) = true;
     }
+  }
+  if (in.operation == Operation::kMmaNarrow && in.slot_count > kFactorsOfA) {
+    NoteFactors(w, s, rows, by_column);
   }
   std::array<PoisonedLanes, 8> results{};
   for (uint32_t r = 0; r < d; ++r) {

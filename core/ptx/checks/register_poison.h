@@ -40,6 +40,7 @@ class RegisterPoison {
   PoisonedLanes Computed(const Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask,
                          uint32_t number) const;
   void Multiply(const Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+  void NoteFactors(const Warp& warp, const Slot* slots, bool* rows, bool* columns);
   PoisonedLanes Shuffled(const Warp& warp, const Instruction& in, const Slot* slots,
                          uint32_t mask) const;
 

@@ -19,9 +19,6 @@ struct TensorProduct {
   int block = 0;
   bool is_ue4m3 = false;
   uint32_t a_scale_byte = 0, b_scale_byte = 0;
-
-  // kind::mxf4 and kind::mxf4nvf4: two elements a byte, wherever they lie.
-  bool has_pairs() const { return form.k == 64; }
 };
 
 // nullopt, and a reason in `refused`, for what is not executed on sm_`target`.

@@ -36,6 +36,7 @@ void RunCounts::Add(const RunCounts& other) {
   products_tf32 += other.products_tf32;
   products_16bit += other.products_16bit;
   products_8bit += other.products_8bit;
+  products_4bit += other.products_4bit;
   global_read_bytes += other.global_read_bytes;
   global_written_bytes += other.global_written_bytes;
   shared_read_bytes += other.shared_read_bytes;

@@ -26,7 +26,7 @@ struct Traffic {
 // What a block does and only its run knows how much of: products of wgmma and tcgen05, accesses
 // whose row of accesses.def says ByRun().
 struct RunCounts {
-  uint64_t products_tf32 = 0, products_16bit = 0, products_8bit = 0;
+  uint64_t products_tf32 = 0, products_16bit = 0, products_8bit = 0, products_4bit = 0;
   uint64_t global_read_bytes = 0, global_written_bytes = 0;
   uint64_t shared_read_bytes = 0, shared_written_bytes = 0;
   uint64_t local_bytes = 0;

@@ -27,7 +27,7 @@ class Multiplication {
   Multiplication(Warp& w, uint32_t lane, const TensorProduct& p, TileProduct product)
       : w_(w), lane_(lane), p_(p), product_(product) {
     const auto m = static_cast<size_t>(p.form.m), n = static_cast<size_t>(p.form.n);
-    row_bytes_ = p.has_pairs() ? 2 * kRowBytes : kRowBytes;
+    row_bytes_ = HoldsPairs(p.form) ? 2 * kRowBytes : kRowBytes;
     auto& buffer = w.block->scratch;
     buffer.resize((m + n) * row_bytes_ + m * n * 4);
     a_ = buffer.data();
@@ -40,13 +40,13 @@ class Multiplication {
     auto tile = Tcgen05Tile(descriptor, refused);
     if (!tile.has_value()) return Fail(refused);
     const auto rows = static_cast<uint32_t>(is_b ? p_.form.n : p_.form.m);
-    if (!p_.has_pairs())
+    if (!HoldsPairs(p_.form))
       tile->packed_bits = static_cast<uint32_t>(std::min(RowOf(ElementOf(is_b)).bits, 8));
     if (!ReadTile(w_, lane_, *tile, is_b ? p_.b_transposed : p_.a_transposed, rows,
                   static_cast<uint32_t>(BytesOf(p_.form.a)), is_b, is_b ? b_ : a_)) {
       return false;
     }
-    if (p_.has_pairs()) SplitPairs(is_b ? b_ : a_, is_b ? rows : 1, is_b ? 1 : rows);
+    if (HoldsPairs(p_.form)) SplitPairs(is_b ? b_ : a_, is_b ? rows : 1, is_b ? 1 : rows);
     return true;
   }
 
@@ -58,7 +58,7 @@ class Multiplication {
     ForRows(address, [&](uint32_t row, const uint32_t* cells) {
       std::memcpy(a_ + row * kRowBytes, cells, kRowBytes);
     });
-    if (p_.has_pairs()) {
+    if (HoldsPairs(p_.form)) {
       SplitPairs(a_, 1, static_cast<uint32_t>(p_.form.m));
     } else if (const int bits = RowOf(p_.form.a).bits; bits < 8) {
       const auto size = static_cast<size_t>(p_.form.m) * kRowBytes;
@@ -75,7 +75,8 @@ class Multiplication {
     const auto factors = static_cast<uint32_t>(p_.form.k / p_.block);
     const uint32_t first = is_b ? p_.b_scale_byte : p_.a_scale_byte, column = address & 0xffff;
     TensorMemory* const memory = w_.block->tensor_memory.get();
-    if (address >> 16 != 0)
+    // CUTLASS keeps the byte of the descriptor in the highest two bits too.
+    if ((address >> 16 & 0x3fff) != 0)
       return Fail("scale factors in tensor memory that start at another lane than 0");
     if (memory == nullptr || !memory->Holds(column, (rows + 31) / 32))
       return Fail("columns of tensor memory that were not allocated");
@@ -226,9 +227,10 @@ void CountProduct(const TileForm& form, RunCounts& counts) {
   const auto products =
       static_cast<uint64_t>(form.m) * static_cast<uint64_t>(form.n) * static_cast<uint64_t>(form.k);
   const int bytes = BytesOf(form.a);
-  (bytes == 4   ? counts.products_tf32
-   : bytes == 2 ? counts.products_16bit
-                : counts.products_8bit) += products;
+  (bytes == 4         ? counts.products_tf32
+   : bytes == 2       ? counts.products_16bit
+   : HoldsPairs(form) ? counts.products_4bit
+                      : counts.products_8bit) += products;
 }
 
 void NegateElements(Element element, std::byte* bytes, size_t size) {

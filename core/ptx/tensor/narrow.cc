@@ -108,8 +108,8 @@ Factors TakeApart(Element element, const std::byte* bits, int rows, int depth, i
   return factors;
 }
 
-// Sums in eight lanes, which the compiler makes vectors of; in any order, since callers know that
-// it is exact or that its order does not count.
+// Sums in eight lanes, which the compiler makes vectors of; in any order, since it is exact, or
+// the result is that of sums in double precision.
 double Dot(const double* a, const double* b, int depth) {
   double lanes[8] = {};
   for (int k = 0; k < depth; k += 8) {

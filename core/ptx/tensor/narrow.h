@@ -9,12 +9,12 @@ namespace hloscope::ptx {
 // Whether a form has elements of four or six bits, or scale factors.
 bool IsNarrow(const TileForm& form);
 
-// As MultiplyTile, of a form that is narrow. One step of all k: how tensor cores add these up is
-// not published, so it is the rule of f8 (RuleOf), an exponent being the sum of those of the
-// elements and the scale factors, each as its own format has it.
+// As MultiplyTile, of elements of eight bits and fewer. One step of all k: how tensor cores add
+// these up is not published, so it is the rule of f8 (RuleOf), an exponent being the sum of those
+// of the elements and the scale factors, each as its own format has it.
 void MultiplyNarrowTile(const TileForm& form, const std::byte* a, const std::byte* b,
                         const std::byte* c, std::byte* d);
-// The same, each sum exact and rounded once to nearest.
+// The same, each sum in double precision, rounded once to nearest.
 void MultiplyNarrowTileExactly(const TileForm& form, const std::byte* a, const std::byte* b,
                                const std::byte* c, std::byte* d);
 

@@ -60,7 +60,8 @@ struct BlockScales {
   const uint8_t* b = nullptr;  // [n][k / block]
 };
 
-// One product of wgmma or tcgen05: k is that of the instruction, 32 bytes of a and b.
+// One product of wgmma or tcgen05, or a narrow one of mma.sync (tensor/narrow.h): k is that of the
+// instruction, 32 bytes of a and b; of pairs of four bits 64 elements.
 struct TileForm {
   TensorUnit unit;
   int m, n, k;
@@ -69,6 +70,9 @@ struct TileForm {
   int sm = 0;
   const BlockScales* scales = nullptr;  // null: none
 };
+
+// Two elements of four bits a byte where they come from: kind::mxf4 and kind::mxf4nvf4.
+inline bool HoldsPairs(const TileForm& form) { return form.k == 64; }
 
 // An error of class kUnsupported names what of the form MultiplyTile cannot do.
 Status CheckTile(const TileForm& form);
