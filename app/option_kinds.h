@@ -31,17 +31,28 @@ OptionKind Words(Texts... words) {
   return {.words = {words...}};
 }
 
-// What the platform of a run, or its reference, must be for an option to have an effect.
-struct PlatformNeed {
-  uint32_t flags = 0;      // of which a platform has one; 0: any platform does
-  std::string_view lacks;  // what one is that has none: "does not simulate a GPU"
-  bool either = false;     // the reference platform will do
+// What a module must have, or its inputs be, for an option to have an effect.
+enum class ModuleNeed : uint8_t {
+  kNone,
+  kGeneratedInputs,  // of parameters
+  kGeneratedValues,  // of parameters or infeeds
+  kInfeed,
+  kOutfeed,
+  kElidedConstants,
 };
-inline PlatformNeed Anywhere() { return {}; }
-inline PlatformNeed On(uint32_t flags, std::string_view lacks) { return {flags, lacks, false}; }
-inline PlatformNeed OnEither(uint32_t flags, std::string_view lacks) {
-  return {flags, lacks, true};
-}
+
+// What the platform of a run, or its reference, must be for an option to have an effect, else it is
+// an error; and the module, else there is a note.
+struct OptionNeed {
+  uint32_t flags = 0;           // of which a platform has one; 0: any platform does
+  std::string_view lacks = {};  // what one is that has none: "does not simulate a GPU"
+  bool either = false;          // the reference platform will do
+  ModuleNeed module = ModuleNeed::kNone;
+};
+inline OptionNeed Anywhere() { return {}; }
+inline OptionNeed On(uint32_t flags, std::string_view lacks) { return {flags, lacks}; }
+inline OptionNeed OnEither(uint32_t flags, std::string_view lacks) { return {flags, lacks, true}; }
+inline OptionNeed Needs(ModuleNeed module) { return {.module = module}; }
 
 // "2G" is 2 · 2^30. Input error: no such number.
 Result<int64_t> BytesFromText(std::string_view text);

@@ -87,8 +87,8 @@ void AppendFiles(std::string& line, std::string_view form, const T& value) {
 std::vector<OptionSpec> RunOptionSet::TableSpecs(RunGroup group) {
   using namespace replay;  // what the texts name
   std::vector<OptionSpec> specs;
-  const auto add = [&](OptionSpec spec, const PlatformNeed& need) {
-    if (need.flags != 0) needs_.emplace_back(spec.name, need);
+  const auto add = [&](OptionSpec spec, const OptionNeed& need) {
+    if (need.flags != 0 || need.module != ModuleNeed::kNone) needs_.emplace_back(spec.name, need);
     specs.push_back(std::move(spec));
   };
 #define RUN_OPTION(member, text, key, untrusted, group_, value, help, kind, need) \
@@ -230,7 +230,7 @@ Status RunOptionSet::CheckNeeds() const {
   };
   for (const auto& [name, need] : needs_) {
     if (std::ranges::find(given_, name) == given_.end()) continue;
-    if (has(PlatformName(), need.flags)) continue;
+    if (need.flags == 0 || has(PlatformName(), need.flags)) continue;
     if (need.either && has(request_.reference.name, need.flags)) continue;
     return InputError(fmt::format("{}: {} {}", name, PlatformName(), need.lacks),
                       "platforms that do: " + NamesWith(need.flags));
@@ -365,46 +365,6 @@ std::string ExportNote(const dump::LoadedModule& loaded, const std::string& plat
 
 }  // namespace
 
-// Options that run_hlo_module has too are no errors where they have no effect.
-void RunOptionSet::AddUnusedOptions(bool is_mlir, std::vector<std::string>& notes) const {
-  const std::string& reference = request_.reference.name;
-  const auto has = [](std::string_view platform, uint32_t flags) {
-    const replay::PlatformRow* const row = replay::FindPlatform(platform);
-    return row == nullptr || (row->flags & flags) != 0;  // one that is a file is a plugin
-  };
-  if (!request_.test.run_passes && !has(PlatformName(), replay::kXlaFlags)) {
-    notes.push_back(fmt::format("--run_test_hlo_passes has no effect: {} runs no passes of XLA",
-                                PlatformName()));
-  }
-  if (!request_.reference.run_passes && (reference.empty() || !has(reference, replay::kXlaFlags))) {
-    notes.push_back(reference.empty()
-                        ? "--run_reference_hlo_passes has no effect without --reference_platform"
-                        : fmt::format("--run_reference_hlo_passes has no effect: {} runs no passes "
-                                      "of XLA",
-                                      reference));
-  }
-  constexpr uint32_t kFromPython = replay::kNeedsPlugin | replay::kNeedsPython | replay::kRunsDumps;
-  const bool needs_python = is_mlir || has(PlatformName(), kFromPython) ||
-                            (!reference.empty() && has(reference, kFromPython));
-  if (!pythons_.empty() && !needs_python) {
-    notes.push_back(fmt::format("--python has no effect: {} needs nothing of a Python environment",
-                                PlatformName()));
-  }
-}
-
-void RunOptionSet::AddUnusedFeeds(const hlo::Module& module,
-                                  std::vector<std::string>& notes) const {
-  for (const auto& [option, opcode] : {std::pair("--infeed", hlo::Opcode::kInfeed),
-                                       std::pair("--outfeed", hlo::Opcode::kOutfeed)}) {
-    if (std::ranges::find(given_, option) == given_.end()) continue;
-    if (std::ranges::find(module.instructions(), opcode, &hlo::Instruction::opcode) !=
-        module.instructions().end())
-      continue;
-    notes.push_back(fmt::format("{} has no effect: the module has no {} instruction", option,
-                                hlo::ToString(opcode)));
-  }
-}
-
 Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limits,
                                      const std::stop_token& stop) const {
   const replay::MlirArguments program = ProgramArguments(limits);
@@ -435,7 +395,6 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
       run.request.notes.push_back(std::move(text));
     }
   }
-  AddUnusedFeeds(*run.module, run.request.notes);
   run.request.notes.insert(run.request.notes.end(), completed.notes.begin(), completed.notes.end());
   const bool says_how = std::ranges::any_of(given_, [](const std::string& option) {
     return option == "--seed" || option.starts_with("--random_init_input_literals") ||
@@ -446,6 +405,7 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
   if (!run.loaded.proto.arguments.empty())
     run.request.inputs.arguments = run.loaded.proto.arguments.front();
   run.request.compare.recorded = run.loaded.proto.result;
+  AddUnusedOfModule(run);
   return run;
 }
 

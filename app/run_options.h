@@ -60,6 +60,8 @@ class RunOptionSet {
   // said before the specs are asked for.
   const std::vector<std::string>& pythons() const { return pythons_; }
   void AllowSeveralPythons() { several_pythons_ = true; }
+  // The command generates values of its own as the options say, whatever the inputs of the run are.
+  void GenerateValues() { generates_values_ = true; }
   // The names of the options of Specs() that were given.
   const std::vector<std::string>& given() const { return given_; }
   debug::RunSpec& request() { return request_; }
@@ -90,21 +92,22 @@ class RunOptionSet {
   Status PrepareReference();
   Status CheckNeeds() const;
   void AddUnusedOptions(bool is_mlir, std::vector<std::string>& notes) const;
-  void AddUnusedFeeds(const hlo::Module& module, std::vector<std::string>& notes) const;
+  void AddUnusedOfModule(LoadedRun& run) const;
   replay::MlirArguments ProgramArguments(const Limits& limits) const;
   Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const;
 
   debug::RunSpec request_;
   debug::RunSinks sinks_;
-  std::vector<std::string> given_;                           // names of options
-  std::vector<std::pair<std::string, PlatformNeed>> needs_;  // of options by name
+  std::vector<std::string> given_;                         // names of options
+  std::vector<std::pair<std::string, OptionNeed>> needs_;  // of options by name
   std::vector<std::string> checks_;
   std::string fallback_, input_format_, python_, target_, reference_target_;
   std::vector<std::string> pythons_;
   std::vector<std::string> reference_flags_;
   std::vector<dump::DimensionVariable> variables_;  // of --shape
   XlaOptions xla_options_;
-  bool as_dumped_ = false, autotune_ = false, several_pythons_ = false, skip_callbacks_ = false;
+  bool as_dumped_ = false, autotune_ = false, several_pythons_ = false, skip_callbacks_ = false,
+       generates_values_ = false;
 };
 
 /// Whether the replay of a bundle takes the user's value of the option, as run_options.def says,

@@ -32,7 +32,7 @@ struct ExecutorName {
 
 std::vector<ExecutorName> ExecutorNames(const EventStore& store) {
   std::vector<ExecutorName> names;
-#define EXECUTOR_EVENT(text, joins) \
+#define EXECUTOR_EVENT(text, joins, waits) \
   if (NameId id = store.FindName(text); id.valid()) names.push_back({id, joins});
 #include "profiler/executor_events.def"
 #undef EXECUTOR_EVENT

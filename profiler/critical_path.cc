@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <ranges>
 #include <tuple>
 #include <unordered_map>
 
@@ -134,7 +135,8 @@ class PathWalk {
         work_(work),
         all_(work.all()),
         lanes_(lanes),
-        launches_(launches) {
+        launches_(launches),
+        devices_(store_) {
     IndexByEnd();
     IndexByKey();
     for (size_t m = 0; m < attribution.modules().size(); ++m) {
@@ -166,7 +168,7 @@ class PathWalk {
       step.link = is_first                      ? PathLink::kFirst
                   : held.segment != now.segment ? PathLink::kCollective
                                                 : before.link;
-      path.steps.push_back(step);
+      AddStep(path, step, now, held);
       now = is_first ? PathCandidate() : before;
     }
     std::ranges::reverse(path.steps);
@@ -177,7 +179,36 @@ class PathWalk {
   const WorkSegment& At(const PathCandidate& c) const {
     return all_[static_cast<size_t>(c.segment)];
   }
-  uint32_t GroupOf(const WorkSegment& s) const { return store_.lanes()[s.lane.index].group; }
+  uint32_t DeviceOf(const WorkSegment& s) const { return devices_.DeviceOf(s.lane); }
+
+  // The step, last first, as those that the waits in it leave.
+  void AddStep(CriticalPath& path, PathStep step, const PathCandidate& now,
+               const PathCandidate& held) const {
+    const WorkSegment& last = At(held);
+    std::vector<TimeRange> waits =
+        devices_.Waits(At(now).lane, {step.begin, step.end}, last.lane, {last.begin, last.end});
+    const auto add_wait = [&](int64_t length) {
+      (path.steps.empty() ? path.last_wait : path.steps.back().wait) += length;
+    };
+    bool has_part = false;
+    for (const TimeRange& wait : waits | std::views::reverse) {
+      if (wait.end < step.end) {
+        path.steps.push_back({.event = step.event,
+                              .begin = wait.end,
+                              .end = step.end,
+                              .link = PathLink::kCollective});
+        has_part = true;
+      }
+      add_wait(wait.length());
+      step.end = wait.begin;
+    }
+    if (step.begin < step.end) {
+      path.steps.push_back(step);
+      return;
+    }
+    add_wait(step.wait);
+    if (has_part) path.steps.back().link = step.link;
+  }
   bool IsWork(const WorkSegment& s) const { return lanes_.work[s.lane.index]; }
   Target TargetOf(const WorkSegment& s) const { return attribution_.TargetOf(s.event); }
 
@@ -190,7 +221,7 @@ class PathWalk {
              std::tuple(all_[b].end, -all_[b].begin, b);
     });
   }
-  auto KeyAt(uint32_t s) const { return std::tuple(all_[s].key, GroupOf(all_[s]), all_[s].end); }
+  auto KeyAt(uint32_t s) const { return std::tuple(all_[s].key, DeviceOf(all_[s]), all_[s].end); }
   void IndexByKey() {
     for (size_t s = 0; s < all_.size(); ++s) {
       if (all_[s].key != WorkSegment::kNoKey && IsWork(all_[s]))
@@ -217,18 +248,18 @@ class PathWalk {
   // A collective ends when its last device has come: that one's segment.
   PathCandidate HeldBy(const PathCandidate& now) const {
     const WorkSegment& own = At(now);
-    if (own.key == WorkSegment::kNoKey || store_.groups().size() < 2) return now;
+    if (own.key == WorkSegment::kNoKey || devices_.count() < 2) return now;
     const Target target = TargetOf(own);
     const hlo::Module& module = *attribution_.modules()[target.module].module;
     if ((hlo::Info(module[target.instruction].opcode).flags & hlo::kFlagCollective) == 0)
       return now;
     PathCandidate last = now;
-    for (uint32_t g = 0; g < store_.groups().size(); ++g) {
-      if (g == GroupOf(own)) continue;
+    for (uint32_t d = 0; d < devices_.count(); ++d) {
+      if (d == DeviceOf(own)) continue;
       // The first of that device that ends behind our beginning.
-      const auto found = std::ranges::upper_bound(by_key_, std::tuple(own.key, g, own.begin), {},
+      const auto found = std::ranges::upper_bound(by_key_, std::tuple(own.key, d, own.begin), {},
                                                   [this](uint32_t s) { return KeyAt(s); });
-      if (found == by_key_.end() || all_[*found].key != own.key || GroupOf(all_[*found]) != g)
+      if (found == by_key_.end() || all_[*found].key != own.key || DeviceOf(all_[*found]) != d)
         continue;
       const int64_t begin = all_[*found].begin;
       if (begin > At(last).begin && begin < now.end) last.segment = *found;
@@ -275,12 +306,12 @@ class PathWalk {
     const Target target = TargetOf(own);
     bool any = false;
     for (hlo::InstructionId id : dependencies_[target.module].Of(target.instruction)) {
-      const std::tuple wanted(keys_.Of(target.module, id), GroupOf(own), own.begin);
+      const std::tuple wanted(keys_.Of(target.module, id), DeviceOf(own), own.begin);
       const auto after =
           std::ranges::upper_bound(by_key_, wanted, {}, [this](uint32_t s) { return KeyAt(s); });
       if (after == by_key_.begin()) continue;
       const uint32_t s = *std::prev(after);
-      if (all_[s].key != std::get<0>(wanted) || GroupOf(all_[s]) != std::get<1>(wanted)) continue;
+      if (all_[s].key != std::get<0>(wanted) || DeviceOf(all_[s]) != std::get<1>(wanted)) continue;
       any = true;
       consider(PathCandidate{s, all_[s].end, PathLink::kData});
     }
@@ -326,6 +357,7 @@ class PathWalk {
   const std::span<const WorkSegment> all_;
   const WorkLanes& lanes_;
   const LaunchTable& launches_;
+  const LaneDevices devices_;
   std::vector<uint32_t> by_end_;                // segments of work
   std::vector<uint32_t> by_key_;                // … of instructions: by key, group and end
   std::vector<DataDependencies> dependencies_;  // by module

@@ -4,7 +4,9 @@
 // among: the work before it in its lane, the instructions whose values it needs, what launched it,
 // and, where neither is known, whatever ended last before it began. So every moment of the range
 // lies in one step or is a wait. A shorter step would have made the range shorter, as far as the
-// links are right: path_links.def says how sure each kind is.
+// links are right: path_links.def says how sure each kind is. Where an instruction waits for other
+// devices, and the device that it waits for is not at it, its event is several steps with waits
+// between.
 #pragma once
 
 #include <array>

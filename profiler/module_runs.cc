@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "core/hlo/analysis/call_graph.h"
+#include "profiler/work_segments.h"
 
 namespace hloscope::profiler {
 namespace {
@@ -125,9 +126,17 @@ std::vector<ModuleRuns> ModuleRunsOf(const Attribution& attribution) {
     if (once[m][instruction.computation.index] && time.count == runs[m].count)
       usual[m] = time.target.instruction;
   }
+  const LaneDevices devices(attribution.store());
+  std::vector<std::set<uint32_t>> ran_on(modules.size());
+  for (uint32_t i = 0; i < attribution.store().size(); ++i) {
+    const Target target = attribution.TargetOf(EventId(i));
+    if (!target.valid() || usual[target.module] != target.instruction) continue;
+    ran_on[target.module].insert(devices.DeviceOf(attribution.store().LaneOf(EventId(i))));
+  }
   const std::vector<int64_t> named = NamedRuns(attribution, usual);
   for (size_t m = 0; m < modules.size(); ++m) {
     if (named[m] > 0) runs[m].count = named[m];
+    runs[m].devices = static_cast<int64_t>(ran_on[m].size());
     if (ran[m] && runs[m].count == 0)
       runs[m].count = EventsOfModule(attribution.store(), modules[m].name);
   }

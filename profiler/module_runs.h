@@ -14,6 +14,7 @@ struct ModuleRuns {
   int64_t count = 0;  // 0: not known
   bool is_cut =
       false;  // some of the entry ran once more or less: the trace begins or ends in a run
+  int64_t devices = 0;  // on which its instructions ran; 0: no event is of one
 };
 
 // By modules() of the attribution. The count is what most instructions that every run executes once

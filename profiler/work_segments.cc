@@ -2,6 +2,7 @@
 #include "profiler/work_segments.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace hloscope::profiler {
 namespace {
@@ -62,6 +63,32 @@ class LaneFlattener {
   std::vector<WorkSegment> out_;
 };
 
+constexpr std::string_view kDeviceLane = "device ";  // core/replay/capture/run_stream.h
+
+std::vector<bool> WaitNames(const EventStore& store) {
+  std::vector<bool> waits(store.name_count());
+#define EXECUTOR_EVENT(text, joins, is_wait) \
+  if (NameId id = store.FindName(text); (is_wait) && id.valid()) waits[id.index] = true;
+#include "profiler/executor_events.def"
+#undef EXECUTOR_EVENT
+  return waits;
+}
+
+// `from` without `taken`; both disjoint and in order of time.
+std::vector<TimeRange> Without(std::span<const TimeRange> from, std::span<const TimeRange> taken) {
+  std::vector<TimeRange> out;
+  size_t next = 0;
+  for (TimeRange range : from) {
+    while (next < taken.size() && taken[next].end <= range.begin) ++next;
+    for (size_t t = next; t < taken.size() && taken[t].begin < range.end; ++t) {
+      if (taken[t].begin > range.begin) out.push_back({range.begin, taken[t].begin});
+      range.begin = std::max(range.begin, taken[t].end);
+    }
+    if (range.begin < range.end) out.push_back(range);
+  }
+  return out;
+}
+
 }  // namespace
 
 TargetKeys::TargetKeys(const Attribution& attribution) : first_{0} {
@@ -104,6 +131,51 @@ int64_t WorkSegments::LastBefore(LaneId lane, int64_t time) const {
   return after == own.begin()
              ? -1
              : static_cast<int64_t>(first_[lane.index]) + (after - own.begin()) - 1;
+}
+
+LaneDevices::LaneDevices(const EventStore& store)
+    : device_of_(store.lanes().size()), waits_(store.lanes().size()) {
+  const std::vector<bool> waits = WaitNames(store);
+  const bool any = std::ranges::find(waits, true) != waits.end();
+  count_ = static_cast<uint32_t>(store.groups().size());
+  for (size_t l = 0; l < device_of_.size(); ++l) {
+    const Lane& lane = store.lanes()[l];
+    const bool is_device =
+        !store.groups()[lane.group].is_device && store.text(lane.name).starts_with(kDeviceLane);
+    device_of_[l] = is_device ? count_++ : lane.group;
+    for (uint32_t k = 0; any && k < lane.event_count; ++k) {
+      const EventId e(lane.first_event + k);
+      if (waits[store.name(e).index] && store.duration(e) > 0)
+        waits_[l].push_back({store.start(e), store.end(e)});
+    }
+    std::ranges::sort(waits_[l], {}, &TimeRange::begin);
+    size_t kept = 0;
+    for (const TimeRange& wait : waits_[l]) {
+      if (kept > 0 && wait.begin <= waits_[l][kept - 1].end) {
+        waits_[l][kept - 1].end = std::max(waits_[l][kept - 1].end, wait.end);
+      } else {
+        waits_[l][kept++] = wait;
+      }
+    }
+    waits_[l].resize(kept);
+  }
+}
+
+std::vector<TimeRange> LaneDevices::In(LaneId lane, TimeRange range) const {
+  std::vector<TimeRange> out;
+  const std::vector<TimeRange>& all = waits_[lane.index];
+  for (auto at = std::ranges::upper_bound(all, range.begin, {}, &TimeRange::end);
+       at != all.end() && at->begin < range.end; ++at)
+    out.push_back({std::max(at->begin, range.begin), std::min(at->end, range.end)});
+  return out;
+}
+
+std::vector<TimeRange> LaneDevices::Waits(LaneId own, TimeRange range, LaneId other,
+                                          TimeRange work) const {
+  std::vector<TimeRange> waits = In(own, range);
+  if (waits.empty() || own == other) return waits;
+  const TimeRange busy[] = {work};
+  return Without(waits, Without(busy, In(other, work)));
 }
 
 }  // namespace hloscope::profiler

@@ -1,5 +1,5 @@
 // WorkSegments: the work of a trace in stretches of time that do not overlap within a lane: each
-// moment belongs to the innermost event that covers it.
+// moment belongs to the innermost event that covers it. LaneDevices: whose work it is.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +61,27 @@ class WorkSegments {
  private:
   std::vector<WorkSegment> segments_;
   std::vector<size_t> first_;  // by lane, and behind the last
+};
+
+// Which device each lane is of, and when it waits for others.
+class LaneDevices {
+ public:
+  explicit LaneDevices(const EventStore& store);
+
+  // The plane of a device; of a plane with lanes called "device N" each of those; else the process.
+  uint32_t DeviceOf(LaneId lane) const { return device_of_[lane.index]; }
+  uint32_t count() const { return count_; }
+
+  // What of `range` is waiting in `own`, without the stretches of `work`, a part of `other`, in
+  // which that one does not wait: disjoint, in order of time.
+  std::vector<TimeRange> Waits(LaneId own, TimeRange range, LaneId other, TimeRange work) const;
+
+ private:
+  std::vector<TimeRange> In(LaneId lane, TimeRange range) const;
+
+  std::vector<uint32_t> device_of_;
+  std::vector<std::vector<TimeRange>> waits_;  // by lane, in order of time, disjoint
+  uint32_t count_ = 0;
 };
 
 }  // namespace hloscope::profiler

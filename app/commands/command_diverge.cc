@@ -1,6 +1,8 @@
 // `hloscope diverge`: which pass, instruction or cause makes two runs differ.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -62,6 +64,14 @@ class DivergeCommand : public Command {
           shared_.Specs(RunGroup::kExecution), bundle_.Specs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
+    for (OptionSpec& spec : all) {
+      if (spec.name != "--platform") continue;
+      spec.help += fmt::format(
+          ", with --passes of a module without a dump {}, with several "
+          "environments of --python {}",
+          debug::CompilerOf(replay::ReferencePlatform().name),
+          replay::PlatformWith(replay::kNeedsPython)->name);
+    }
     return all;
   }
 
@@ -90,6 +100,14 @@ class DivergeCommand : public Command {
       }
     }
     if (shared_.pythons().size() > 1) {
+      constexpr uint32_t kFromPython = replay::kNeedsPlugin | replay::kNeedsPython;
+      const replay::PlatformRow* const row = replay::FindPlatform(Platform());
+      if (names_platform() && row != nullptr && (row->flags & kFromPython) == 0) {
+        return InputError(
+            fmt::format("--python: {} needs nothing of a Python environment", Platform()),
+            fmt::format("without --platform it is {}",
+                        replay::PlatformWith(replay::kNeedsPython)->name));
+      }
       if (files_.size() == 1 && !passes_) return {};
       return InputError("--python with several environments takes one module, and no --passes");
     }
@@ -110,7 +128,8 @@ class DivergeCommand : public Command {
       return {};
     }
     if (passes_) {
-      if (files_.size() == 1 || dump::IsFolder(files_[1])) return {};
+      if (files_.size() == 1) return dump::IsFolder(files_[0]) ? Status() : CheckCompiler();
+      if (dump::IsFolder(files_[1])) return {};
       return InputError(files_[1] + ": --passes takes a module and the folder of its dump");
     }
     if (files_.size() == 1 && shared_.request().reference.name.empty()) {
@@ -118,6 +137,23 @@ class DivergeCommand : public Command {
                         "name --passes, --reference_platform, or a second module");
     }
     return {};
+  }
+
+  bool names_platform() const {
+    return std::ranges::find(shared_.given(), "--platform") != shared_.given().end();
+  }
+
+  // The stages of a module alone are those that the platform's own compiler writes.
+  Status CheckCompiler() const {
+    if (!names_platform() || debug::CompilerOf(Platform()) == Platform()) return {};
+    std::vector<std::string_view> compilers;
+    for (const replay::PlatformRow& row : replay::PlatformRows()) {
+      if (debug::CompilerOf(row.name) == row.name) compilers.push_back(row.name);
+    }
+    return InputError(
+        fmt::format("--passes: {} has no passes whose stages could be compared", Platform()),
+        fmt::format("platforms that have: {}; or name the dump of a compilation",
+                    fmt::join(compilers, ", ")));
   }
 
   DivergeVerdict Find(const Context& context, const std::stop_token& stop) {
@@ -351,7 +387,7 @@ class DivergeCommand : public Command {
   std::string PlatformOfPasses(const std::string& asked) const {
     std::string compiler = debug::CompilerOf(asked);
     if (!dump::IsFolder(files_.back())) return compiler;
-    const bool is_open = asked == replay::ReferencePlatform().name;
+    const bool is_open = !names_platform();
     return is_open && replay::ResolvePlugin(compiler, {}).has_value() ? compiler : asked;
   }
 

@@ -17,6 +17,7 @@
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/reports/attributed_modules.h"
+#include "app/reports/instruction_report.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/profile_report.h"
 #include "app/reports/run_report.h"
@@ -30,6 +31,15 @@
 
 namespace hloscope::app {
 namespace {
+
+// Whether the run found something out besides its times.
+bool FoundSomething(const debug::RunReport& run) {
+  return run.first_divergent || run.first_nonfinite || run.found_no_nonfinite ||
+         !run.checks.empty() || run.status == debug::RunStatus::kDiffers ||
+         std::ranges::any_of(run.outputs, [](const debug::RunOutput& output) {
+           return output.compared || !output.precise.empty();
+         });
+}
 
 class ProfileCommand : public Command {
  public:
@@ -218,11 +228,12 @@ class ProfileCommand : public Command {
       if (context.json) {
         WriteOut(ProfileJson(one->report));
       } else {
-        PrintOut(recording == recordings_ ? ProfileText(one->report)
-                                          : RecordedText(one->report, recording));
+        PrintOut(recording == recordings_
+                     ? ProfileText(one->report)
+                     : RecordedText(one->report, recording) + one->report.recorded->run_text);
       }
       if (const auto error = RunReportError(path, one->run)) PrintError(*error);
-      status = Worse(status, ExitStatusOf(one->run.status));
+      status = Worse(status, ExitStatusOf(one->run));
       reports.push_back(std::move(one->report));
     }
     if (run_.request().reference.name.empty()) return status;
@@ -243,6 +254,11 @@ class ProfileCommand : public Command {
     debug::RunSinks sinks = run_.sinks();
     sinks.recorder = &recorder;
     sinks.measure_recording = true;
+    if (!context.json) {
+      sinks.on_instruction = [](const debug::InstructionReport& instruction) {
+        PrintOut(InstructionReportText(instruction));  // in one piece
+      };
+    }
     std::optional<debug::CommandSpan> span(std::in_place, &recorder, "read " + path);
     Result<LoadedRun> loaded = run_.Load(path, context.limits, stop);
     span.reset();
@@ -262,11 +278,17 @@ class ProfileCommand : public Command {
                        run.timing.unrecorded_us,
                        !run.recording_changed_bits,
                        run.error};
+    if (FoundSomething(run)) {
+      report.recorded->run_json = RunReportJson(path, run);
+      report.recorded->differs = ExitStatusOf(run) == kDiffers;
+    }
     // Each run says its own again.
     for (const std::string& warning : run.warnings) {
       if (std::ranges::find(report.warnings, warning) == report.warnings.end())
         report.warnings.push_back(warning);
     }
+    run.warnings.clear();
+    if (!report.recorded->run_json.empty()) report.recorded->run_text = RunReportText(path, run);
     report.top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     report.what_if = profiler::WhatIfOn(*report.attribution, what_if_);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;

@@ -38,6 +38,8 @@ constexpr std::chrono::milliseconds kBetweenWrites{500};
 
 class ReduceCommand : public Command {
  public:
+  ReduceCommand() { shared_.GenerateValues(); }
+
   std::vector<OptionSpec> Options() override {
     std::vector<OptionSpec> all = {
         {.name = "module",

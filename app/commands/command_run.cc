@@ -137,7 +137,10 @@ class RunCommand : public Command {
       if (cancel.token().stop_requested()) break;
       progress.Step();
     }
-    if (recorder_) status = Worse(status, WriteRecorded(context).first);
+    if (recorder_) {
+      const Result<std::string> written = WriteRecorded(context);
+      if (!written) status = Worse(status, FailEach("module", files, written.error(), context));
+    }
     return Worse(status, expanded.ReportFailed("module", context));
   }
 
@@ -311,18 +314,26 @@ class RunCommand : public Command {
     const int status = app::ExitStatusOf(report);
     std::string line;
     if (!context.json && !is_silent_) PrintOut(RunReportText(file, report));
-    if (context.json && !is_silent_) line = RunReportJson(file, report, print_literals_);
     if (const auto error = RunReportError(file, report)) PrintError(*error);
     if (print_literals_ && !context.json && !is_silent_) PrintLiterals(report);
     int made = kGood;
+    std::string profile;
+    std::optional<Error> unwritten;
+    if (recorder_ && !modules_are_many_) {
+      Result<std::string> written = WriteRecorded(context);
+      if (written) {
+        profile = *std::move(written);
+      } else {
+        unwritten = written.error();
+        PrintError(*unwritten);
+        made = ExitStatusOf(*unwritten);
+      }
+    }
+    if (context.json && !is_silent_) line = ReportJson(file, report, unwritten);
     if (bundle_.asked()) {
       FlushOut();
       BundleFindings findings{.report = std::move(report)};
-      if (recorder_) {
-        auto [written, profile] = WriteRecorded(context);
-        made = written;
-        findings.profile = std::move(profile);
-      }
+      findings.profile = std::move(profile);
       made = Worse(made, bundle_.Make(file, std::move(findings), shared_, context, stop, line));
     } else if (!context.json && !is_silent_ && IsWorthReporting(report)) {
       PrintOut(ReportHint(file, shared_.OptionsText(request_)));
@@ -331,19 +342,28 @@ class RunCommand : public Command {
     return Worse(status, made);
   }
 
-  // The exit status, and what `profile --json` says of what was recorded.
-  std::pair<int, std::string> WriteRecorded(const Context& context) {
+  // With what could not be written of a run that has no other error.
+  std::string ReportJson(const std::string& file, RunReport& report,
+                         const std::optional<Error>& unwritten) const {
+    if (!unwritten || report.error) return RunReportJson(file, report, print_literals_);
+    const debug::RunStatus ended = std::exchange(report.status, debug::StatusOf(*unwritten));
+    report.error = unwritten;
+    std::string line = RunReportJson(file, report, print_literals_);
+    report.status = ended;
+    report.error.reset();
+    return line;
+  }
+
+  // What `profile --json` says of what was recorded; empty where nobody asks.
+  Result<std::string> WriteRecorded(const Context& context) {
     std::vector<profiler::Loss> lost;
     const Result<ProfileReport> written =
         FinishProfile(*recorder_, profile_, bundle_.asked(), lost, context);
     recorder_.reset();
     sinks_.recorder = nullptr;
-    if (!written) {
-      PrintError(written.error());
-      return {ExitStatusOf(written.error()), {}};
-    }
+    if (!written) return std::unexpected(written.error());
     if (!context.json) PrintOut(WrittenText(*written, lost));
-    return {kGood, bundle_.asked() ? ProfileJson(*written) : std::string()};
+    return bundle_.asked() ? ProfileJson(*written) : std::string();
   }
 
   // What is refused, or not supported, is no fault.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "app/reports/profile_report.h"
 #include "core/base/counted.h"
@@ -53,9 +54,14 @@ std::string CriticalPathText(const Attribution& attribution, const CriticalPath&
   }
   out += FormatText("{:>7} {:>10} {:>8} {:>10}  on the path\n", "share", "busy", "steps",
                     "wait before");
+  // Instructions of one name are told apart by their modules.
+  const std::vector<std::string> labels = ModuleLabels(attribution);
+  std::map<std::string, int> rows;
+  for (const PathTime& time : path.times) ++rows[PathName(attribution, time.target, time.name)];
   const double length = static_cast<double>(std::max<int64_t>(path.range.length(), 1));
   for (const PathTime& time : std::span(path.times).first(std::min(top, path.times.size()))) {
     std::string name = PathName(attribution, time.target, time.name);
+    if (rows[name] > 1 && time.target.valid()) name = labels[time.target.module] + ":" + name;
     if (name.size() > 60) name = name.substr(0, 57) + "...";
     out += FormatText("{:>5.1f} % {:>10} {:>8} {:>10}  {}\n",
                       100 * static_cast<double>(time.busy) / length, DurationText(time.busy),

@@ -52,6 +52,7 @@ std::string LaunchesText(const ProfileReport& report) {
                     "model", "bound by", "launches", "instr.", "lanes", "sectors", "used",
                     "conflicts", "products");
   const auto attribution = report.attribution->times();
+  const std::vector<std::string> labels = ModuleLabels(*report.attribution);
   for (const size_t i : order | std::views::take(report.top)) {
     const LaunchSums& sums = report.sums[i];
     const LaunchFigures& figures = sums.figures;
@@ -66,7 +67,7 @@ std::string LaunchesText(const ProfileReport& report) {
                           : "",
         sums.bound, sums.launches, mean(figures.warp_instructions), 100 * figures.active_lanes(),
         mean(figures.sectors()), 100 * figures.coalesced(), mean(figures.conflicts()),
-        mean(figures.products()), module.name, module.module->name(target.instruction));
+        mean(figures.products()), labels[target.module], module.module->name(target.instruction));
   }
   return out;
 }
@@ -76,6 +77,7 @@ std::string MetricsText(const ProfileReport& report) {
   int64_t launches = 0;
   size_t told = 0;
   const auto times = report.attribution->times();
+  const std::vector<std::string> labels = ModuleLabels(*report.attribution);
   for (size_t i = 0; i < report.sums.size(); ++i) {
     const profiler::MetricSums& sums = report.sums[i].metrics;
     launches += sums.launches();
@@ -94,7 +96,7 @@ std::string MetricsText(const ProfileReport& report) {
     }
     const profiler::Target& target = times[i].target;
     const profiler::AttributedModule& module = report.attribution->modules()[target.module];
-    rows += FormatText("{:>8}  {}:{}\n", sums.launches(), module.name,
+    rows += FormatText("{:>8}  {}:{}\n", sums.launches(), labels[target.module],
                        module.module->name(target.instruction));
   }
   if (launches == 0) return {};

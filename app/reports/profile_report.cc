@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
 
 #include "app/error_status.h"
 #include "app/reports/attributed_modules.h"
@@ -39,6 +42,26 @@ std::string Shortened(std::string_view name) {
 struct InstructionWords {
   std::string module, name, opcode, source;
 };
+
+// "jit_f ran 4 times, once on each of 4 devices", a line for each module that ran.
+std::string RunsText(const profiler::Attribution& attribution,
+                     std::span<const std::string> labels) {
+  std::string out;
+  const std::vector<profiler::ModuleRuns> runs = profiler::ModuleRunsOf(attribution);
+  for (size_t m = 0; m < runs.size(); ++m) {
+    const auto& [count, is_cut, devices] = runs[m];
+    if (count == 0) continue;
+    out += FormatText("{} ran {}", labels[m], Counted(count, "time"));
+    if (devices > 1) {
+      out += count % devices == 0 ? FormatText(", {} on each of {} devices",
+                                               Counted(count / devices, "time"), devices)
+                                  : FormatText(", on {} devices", devices);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
 InstructionWords WordsOf(const ProfileReport& report, const InstructionTime& time) {
   const auto& owner = report.attribution->modules()[time.target.module];
   const hlo::Module& module = *owner.module;
@@ -77,11 +100,8 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
   }
   out += '\n';
   out += CommandBuffersText(attribution) + StepsText(attribution.store());
-  const std::vector<profiler::ModuleRuns> runs = profiler::ModuleRunsOf(attribution);
-  for (size_t m = 0; m < runs.size(); ++m) {
-    if (runs[m].count == 0) continue;
-    out += FormatText("{} ran {}\n", attribution.modules()[m].name, Counted(runs[m].count, "time"));
-  }
+  const std::vector<std::string> labels = ModuleLabels(attribution);
+  out += RunsText(attribution, labels);
   if (!attribution.times().empty()) {
     out += FormatText("{:>7} {:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  instruction\n", "share",
                       "self", "count", "min", "median", "p90", "max");
@@ -93,7 +113,7 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
                       100 * static_cast<double>(time.self) / static_cast<double>(totals.work),
                       DurationText(time.self), time.count, DurationText(time.min),
                       DurationText(time.median), DurationText(time.p90), DurationText(time.max),
-                      words.module, Shortened(words.name), words.opcode,
+                      labels[time.target.module], Shortened(words.name), words.opcode,
                       words.source.empty() ? "" : "  " + words.source);
     if (time.target.reason == profiler::AttributionReason::kOnlyCandidate)
       out += FormatText("{:>82}{}\n", "", ToString(time.target.reason));
@@ -237,6 +257,7 @@ void AppendAttribution(const ProfileReport& report, JsonWriter& json) {
     const profiler::AttributedModule& module = attribution.modules()[m];
     json.BeginObject().Field("module", module.name).Field("program", module.program).Key("runs");
     runs[m].count > 0 ? json.Value(runs[m].count) : json.Null();
+    json.Field("devices", runs[m].devices);
     json.EndObject();
   }
   json.EndArray().Key("instructions").BeginArray();
@@ -335,6 +356,24 @@ void AppendRuns(const RecordedRuns& runs, JsonWriter& json) {
 
 }  // namespace
 
+std::vector<std::string> ModuleLabels(const profiler::Attribution& attribution) {
+  const std::span<const profiler::AttributedModule> modules = attribution.modules();
+  std::map<std::string_view, std::vector<size_t>> by_name;
+  for (size_t m = 0; m < modules.size(); ++m) by_name[modules[m].name].push_back(m);
+  std::vector<std::string> labels(modules.size());
+  for (const auto& [name, all] : by_name) {
+    std::set<int64_t> programs;
+    for (const size_t m : all) programs.insert(modules[m].program);
+    for (size_t k = 0; k < all.size(); ++k) {
+      std::string& label = labels[all[k]] = std::string(name);
+      if (all.size() == 1) continue;
+      label += programs.size() == all.size() ? fmt::format("({})", modules[all[k]].program)
+                                             : fmt::format("({} of {})", k + 1, all.size());
+    }
+  }
+  return labels;
+}
+
 std::optional<double> RecordedRuns::overhead() const {
   if (run_us.size() < 2 || unrecorded_us.size() < 2) return std::nullopt;
   const std::vector<double> with(run_us.begin() + 1, run_us.end());
@@ -419,6 +458,8 @@ std::string ProfileText(const ProfileReport& report) {
     out += FormatText("profiler warning: {}\n", text);
   for (const std::string& warning : report.warnings) out += FormatText("warning: {}\n", warning);
   for (const Loss& loss : profile.losses) out += LossText("skipped", loss);
+  if (report.recorded && !report.recorded->run_text.empty())
+    out += "\n" + report.recorded->run_text;
   return out;
 }
 
@@ -432,7 +473,7 @@ std::string ProfileJson(const ProfileReport& report) {
     WriteErrorStatus(json, *report.recorded->error);
     json.Field("error", report.recorded->error->ToString());
   } else {
-    json.Field("status", "ok");
+    json.Field("status", report.recorded && report.recorded->differs ? "differs" : "ok");
   }
   json.Field("format", ToString(profile.format))
       .Field("events", store.size())
@@ -468,6 +509,12 @@ std::string ProfileJson(const ProfileReport& report) {
   AppendTexts(json, "warnings", warnings);
   AppendLosses(json, "losses", profile.losses);
   json.Field("time_ms", report.time_ms).EndObject();
+  if (report.recorded) {
+    std::string run = report.recorded->run_json;
+    while (run.ends_with('\n')) run.pop_back();
+    out.pop_back();  // the brace
+    out += ",\"run\":" + (run.empty() ? "null" : run) + "}";
+  }
   return out + "\n";
 }
 

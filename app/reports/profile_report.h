@@ -27,6 +27,9 @@ struct RecordedRuns {
   std::vector<double> run_us, unrecorded_us;
   bool same_bits = true;            // with and without recording
   std::optional<Error> error = {};  // of runs of which some was recorded
+  // What `run` reports, where something was compared or looked for, and whether it differs.
+  std::string run_text = {}, run_json = {};
+  bool differs = false;
   // How much longer recorded runs behind the first took in the median; nullopt: not measured.
   std::optional<double> overhead() const;
 };
@@ -72,6 +75,10 @@ std::string ConversionText(const ProfileReport& report, const std::string& out,
 std::string WrittenText(const ProfileReport& report, const std::vector<profiler::Loss>& lost);
 std::string ConversionJson(const ProfileReport& report, const std::string& out,
                            const std::vector<profiler::Loss>& lost);
+
+// By module of the attribution: its name, of several of one name with the number of the program,
+// as XLA's lines of modules have it: "jit_g(7)".
+std::vector<std::string> ModuleLabels(const profiler::Attribution& attribution);
 
 // Picoseconds in the unit that suits: "1.25 ms".
 std::string DurationText(int64_t picoseconds);

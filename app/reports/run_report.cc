@@ -76,6 +76,8 @@ void WriteExecuted(JsonWriter& json, const replay::RunExecuted& executed) {
   json.BeginObject()
       .Field("kernels", executed.kernels)
       .Field("library_calls", executed.library_calls)
+      .Field("copies", executed.copies)
+      .Field("collectives", executed.collectives)
       .Field("evaluated", executed.evaluated)
       .Key("evaluated_ops")
       .BeginArray();
@@ -399,10 +401,12 @@ bool ListsEachHostFallback(const RunReport& report) {
   return row != nullptr && row->Has(replay::kNeedsDriver);
 }
 
-// "  executed: 12 kernels, 3 library calls; the evaluator ran 2 instructions (sort 2)".
+// "  executed: 12 kernels, 3 library calls, 2 copies; the evaluator ran 2 instructions (sort 2)".
 std::string ExecutedText(const replay::RunExecuted& executed, bool tells_each) {
   std::string out = FormatText("  executed: {}, {}", Counted(executed.kernels, "kernel"),
                                Counted(executed.library_calls, "library call"));
+  if (executed.copies > 0) out += ", " + Counted(executed.copies, "copy", "copies");
+  if (executed.collectives > 0) out += ", " + Counted(executed.collectives, "collective");
   if (executed.evaluated == 0 || tells_each) return out + "\n";
   std::vector<std::string> ops;
   for (const replay::RunExecuted::Evaluated& op : executed.evaluated_ops) {

@@ -34,7 +34,8 @@ double ShareOf(const DeviceEstimate& estimate, const WhatIf& what_if) {
 std::string NameOf(const ProfileReport& report, const DeviceEstimate& estimate) {
   const profiler::Target& target = report.attribution->times()[estimate.time].target;
   const profiler::AttributedModule& module = report.attribution->modules()[target.module];
-  return FormatText("{}:{}", module.name, module.module->name(target.instruction));
+  return FormatText("{}:{}", ModuleLabels(*report.attribution)[target.module],
+                    module.module->name(target.instruction));
 }
 
 }  // namespace

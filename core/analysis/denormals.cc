@@ -11,25 +11,24 @@ using hlo::Literal;
 namespace {
 
 template <typename Word>
-void FlushWords(std::span<std::byte> bytes, Word exponent_mask, ZeroSign sign) {
+void FlushWords(std::span<std::byte> bytes, Word exponent_mask) {
   constexpr Word kSign = static_cast<Word>(Word{1} << (8 * sizeof(Word) - 1));
-  const Word kept = sign == ZeroSign::kKept ? kSign : Word{0};
   for (size_t at = 0; at + sizeof(Word) <= bytes.size(); at += sizeof(Word)) {
     Word word;
     std::memcpy(&word, bytes.data() + at, sizeof(Word));
     if ((word & exponent_mask) != 0) continue;
-    word = static_cast<Word>(word & kept);
+    word = static_cast<Word>(word & kSign);
     std::memcpy(bytes.data() + at, &word, sizeof(Word));
   }
 }
 
 }  // namespace
 
-Literal FlushDenormals(const Literal& literal, ZeroSign sign) {
+Literal FlushDenormals(const Literal& literal) {
   if (literal.shape().IsTuple()) {
     std::vector<Literal> elements;
     for (const Literal& element : literal.elements()) {
-      elements.push_back(FlushDenormals(element, sign));
+      elements.push_back(FlushDenormals(element));
     }
     return Literal::Tuple(std::move(elements));
   }
@@ -37,13 +36,13 @@ Literal FlushDenormals(const Literal& literal, ZeroSign sign) {
   std::vector<std::byte> bytes(literal.bytes().begin(), literal.bytes().end());
   switch (hlo::RealPart(literal.shape().element_type())) {
     case ElementType::kF64:
-      FlushWords<uint64_t>(bytes, 0x7ff0000000000000u, sign);
+      FlushWords<uint64_t>(bytes, 0x7ff0000000000000u);
       break;
     case ElementType::kF32:
-      FlushWords<uint32_t>(bytes, 0x7f800000u, sign);
+      FlushWords<uint32_t>(bytes, 0x7f800000u);
       break;
     case ElementType::kBF16:
-      FlushWords<uint16_t>(bytes, 0x7f80u, sign);
+      FlushWords<uint16_t>(bytes, 0x7f80u);
       break;
     default:
       return literal;

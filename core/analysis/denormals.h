@@ -5,11 +5,8 @@
 
 namespace hloscope::analysis {
 
-// XLA's reader of texts takes `-0` for +0.
-enum class ZeroSign : uint8_t { kKept, kDropped };
-
-// The literal with denormals of f64, f32, bf16 and complex numbers as zeros; all zeros keep their
-// sign or drop it. Denormals of f16 and narrower stay, as in XLA:CPU.
-hlo::Literal FlushDenormals(const hlo::Literal& literal, ZeroSign sign = ZeroSign::kKept);
+// The literal with denormals of f64, f32, bf16 and complex numbers as zeros of their sign.
+// Denormals of f16 and narrower stay, as in XLA:CPU.
+hlo::Literal FlushDenormals(const hlo::Literal& literal);
 
 }  // namespace hloscope::analysis

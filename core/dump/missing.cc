@@ -140,6 +140,15 @@ class Finder {
     });
   }
 
+  // The name; of several modules of one name with the number that their files have.
+  std::string NameOf(size_t m) const {
+    const ModuleEntry& entry = module(m);
+    const auto has_name = [&](const ModuleEntry& other) { return other.name == entry.name; };
+    if (std::ranges::count_if(model_.modules(), has_name) < 2) return entry.name;
+    return fmt::format("{}{}module_{:04}.{}", entry.folder, entry.folder.empty() ? "" : "/",
+                       entry.id, entry.name);
+  }
+
   // Names the piece once for the dump if all modules that should have it lack it, else by module.
   template <typename Should, typename Has>
   void Name(MissingPiece piece, Should should, Has has) {
@@ -161,7 +170,7 @@ class Finder {
     }
     for (int32_t m : without) {
       piece.module = m;
-      piece.module_name = module(static_cast<size_t>(m)).name;
+      piece.module_name = NameOf(static_cast<size_t>(m));
       missing_.push_back(piece);
     }
   }
@@ -228,7 +237,10 @@ class Finder {
 }  // namespace
 
 std::string MissingPiece::ToString() const {
-  std::string of = module_name.empty() ? "" : fmt::format(" of module {}", module_name);
+  const bool says_module = module_name.contains("module_");  // as its files are called
+  const std::string of = module_name.empty() ? ""
+                         : says_module       ? " of " + module_name
+                                             : " of module " + module_name;
   return flag.empty() ? fmt::format("no {}{}: {}", what, of, why)
                       : fmt::format("no {}{}: {} (add {})", what, of, why, flag);
 }

@@ -11,7 +11,8 @@ struct MissingPiece {
   std::string what;  // "passes", "PTX", …
   std::string why;   // in words
   std::string flag;  // "--xla_dump_hlo_pass_re=.*"; empty where no flag would have helped
-  std::string module_name = {};  // of `module`, empty for the whole dump
+  std::string module_name =
+      {};  // of `module`, as in its files where several have it; empty for the whole dump
   // "no passes: … (add --xla_dump_hlo_pass_re=.*)"
   std::string ToString() const;
 };

@@ -112,6 +112,14 @@ class BundleValues(FolderTest):
         status, found = record('reduce', bundle, '--platform', 'interpreter', '--find', 'nan', '-o', self.path('r.hlo'))
         self.assertEqual((status, found['status']), (0, 'reduced'), found)
 
+    def test_what_the_recorded_run_did_not_have_is_said(self):
+        bundle = self.bundle('--inputs', self.inputs, '--values', 'all', '--reference_platform', 'cpu')
+        status, _, err = call('run', bundle, '--expect', bundle)
+        self.assertEqual(status, 2)
+        self.assertIn('the run in the bundle had no expected results, it was compared with a reference platform', err)
+        self.assertNotIn('--values', err)
+        self.assertIn('was given no values for infeeds', call('run', bundle, '--infeed', bundle)[2])
+
     def test_what_is_not_there_is_said(self):
         bundle = self.bundle('--inputs', self.inputs, '--values', 'shapes')
         _, found = record('run', bundle)

@@ -576,6 +576,29 @@ class WithinTheBounds(FolderTest):
             folder.rmdir()
 
 
+class Meant(FolderTest):
+    def test_a_platform_without_passes_is_refused(self):
+        module = self.path('m.hlo', MODULE)
+        status, verdict = diverge(module, '--passes', '--platform', 'interpreter')
+        self.assertEqual((status, verdict['status']), (2, 'error'))
+        self.assertIn('--passes: interpreter has no passes whose stages could be compared', verdict['errors'][0])
+        self.assertRegex(' '.join(run('diverge', '--help')[1].split()), 'by default interpreter, with --passes of a module without a dump xla-cpu')
+        status, verdict = diverge(module, '--python', f'{self.folder},/', '--platform', 'interpreter')
+        self.assertEqual(status, 2)
+        self.assertIn('interpreter needs nothing of a Python environment', verdict['errors'][0])
+
+    def test_the_sign_of_a_zero_is_a_difference(self):
+        files = [self.path(f'{name}.hlo', f'HloModule z\nENTRY e {{\n  x = f32[3] parameter(0)\n  z = f32[] constant({zero})\n'
+                           f'  b = f32[3] broadcast(z), dimensions={{}}\n  c = f32[3] constant({{{zero}, 1, nan}})\n'
+                           '  ROOT t = (f32[3], f32[3], f32[]) tuple(b, c, z)\n}\n') for name, zero in (('neg', '-0'), ('negative', '-0.0'), ('pos', '0'))]
+        self.assertEqual(run('compare', *files[:2])[0], 0)
+        status, out, err = run('compare', files[0], files[2])
+        self.assertEqual(status, 1, err)
+        self.assertIn('constant value differs: -0 became 0', out)
+        self.assertIn('constant value differs: element [0]: -0 became 0', out)
+        self.assertNotIn('are the same', run('diverge', files[0], files[2])[1])
+
+
 class OwnCompiler(FolderTest):
     """What is tried is tried on the platform that differs, with flags that it reads."""
     SINES = '''HloModule sines

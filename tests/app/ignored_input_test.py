@@ -64,6 +64,27 @@ class IgnoredInput(FolderTest):
         for option in ('infeed', 'outfeed'):
             self.assertIn(f'--{option} has no effect: the module has no {option} instruction', out)
 
+    def test_options_of_values_that_are_not_generated(self):
+        inputs = self.npz('i.npz', in0=floats(1.0, 2.0), in1=floats(1.0, 2.0, 3.0))
+        options = {'--seed': ['--seed', '4'], '--edge-values': ['--edge-values'], '--use_large_float_range': ['--use_large_float_range'],
+                   '--random_init_input_literals': ['--random_init_input_literals=false']}
+        words = [word for option in options.values() for word in option]
+        _, report, _ = self.report(self.module, '--inputs', inputs, *words, '--fill-elided', '3')
+        expected = [f'{option} has no effect: no input is generated' for option in options]
+        self.assertEqual(sorted(report['warnings']), sorted([*expected, '--fill-elided has no effect: the module has no elided constant']))
+        _, report, _ = self.report(self.module, *words)
+        self.assertEqual(report['warnings'], [])
+
+    def test_a_file_that_is_not_written_is_the_status_of_the_run(self):
+        for option in ('--profile', '--outputs', '--save_inputs', '--output_literals_file'):
+            end = {'--profile': 'hloprof', '--output_literals_file': 'pb'}.get(option, 'npz')
+            status, report, err = self.report(self.module, option, self.path(f'gone/a.{end}'))
+            self.assertEqual((status, report['status']), (2, 'error'), option)
+            self.assertIn('cannot write: folder', report['error'], option)
+            self.assertEqual(err.count('cannot write'), 1, err)
+        status, out, err = run('run', '--json', self.module, self.module, '--profile', self.path('gone/a.hloprof'))
+        self.assertEqual((status, [json.loads(line)['status'] for line in out.splitlines()]), (2, ['ran', 'ran', 'error', 'error']), err)
+
     def test_what_cannot_be_opened_or_written_is_said(self):
         array = self.npz('a.npz', in0=floats(1.0))
         for paths in ([array], [self.module, array]):

@@ -2,6 +2,7 @@
 """Kernels of XLA:GPU on the simulated GPU: `diverge`, `run --trace`, `extract`: kernels_test.py HLOSCOPE SAMPLES."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,16 @@ class Kernels(FolderTest):
         status, out, error = run('run', module, *on)
         self.assertEqual((status, objects(out)[0]['status']), (0, 'equal'), out + error)
         self.assertEqual(objects(out)[0]['executed']['kernels'], 1)
+
+    def test_copies_are_no_library_calls(self):
+        with open(os.path.join(os.path.dirname(__file__), '../fuzz/seeds/device_loop.dump')) as file:
+            parts = re.split(r'^==== (.*)\n', file.read(), flags=re.MULTILINE)
+        for name, text in zip(parts[1::2], parts[2::2]):
+            self.path(name, text)
+        status, out, error = run('run', self.path('module_0000.a.sm_9.0a_gpu_after_optimizations.txt'), '--platform', 'xla-gpu-sim', '--json')
+        self.assertEqual(status, 0, error)
+        executed = objects(out)[0]['executed']
+        self.assertEqual([executed[key] for key in ('kernels', 'library_calls', 'copies', 'collectives')], [9, 0, 3, 0])
 
     def test_a_changed_line_is_found(self):
         module, line = self.changed_dump(1, 'add.rn.f32', 'sub.rn.f32')

@@ -103,6 +103,22 @@ class Runs(FolderTest):
         text = call('profile', self.path('one.hlo', 'HloModule one\nENTRY e {\n  p = f32[64] parameter(0)\n  ROOT s = f32[64] sine(p)\n}\n'), '--platform', 'gpu-sim')
         self.assertRegex(text, r'; means per kernel:\n +model bound by .*  instruction\n( +[\d.]+ .?s .*  one:s\n)\n')
 
+    def test_modules_of_one_name_and_devices_are_told_apart(self):
+        text = 'HloModule one\nENTRY e {{\n  p = f32[{0}] parameter(0)\n  ROOT s = f32[{0}] sine(p)\n}}\n'
+        modules = [self.path(f'{size}.hlo', text.format(size)) for size in (64, 65)]
+        out = self.path('both.hloprof')
+        call('run', *modules, '--platform', 'interpreter', '--profile', out)
+        text = call('profile', out)
+        programs = [m['program'] for m in record('profile', out)['module_runs']]
+        self.assertEqual(len(set(programs)), 2)
+        for program in programs:
+            self.assertIn(f'one({program}) ran 1 time\n', text)
+            self.assertEqual(len([line for line in text.splitlines() if f'  one({program}):s (sine)' in line]), 1, text)
+        self.assertNotIn('one:', text)
+        several = call('profile', self.path('four.hlo', 'HloModule four, replica_count=4\nENTRY e {\n  p = f32[64] parameter(0)\n  ROOT s = f32[64] sine(p)\n}\n'),
+                       '--platform', 'cpu')
+        self.assertIn('four ran 4 times, 1 time on each of 4 devices\n', several)
+
     def test_iterations(self):
         for platform in ('interpreter', 'cpu'):
             with self.subTest(platform):

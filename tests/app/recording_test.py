@@ -207,6 +207,21 @@ class Recording(FolderTest):
         self.assertEqual([entry['count'] for entry in told['instructions'] if entry['instruction'] == 'out'], [1])
         self.assertEqual(told['warnings'], [])
 
+    def test_what_is_compared_is_told_as_by_run(self):
+        module, wrong = self.module(LOOP), self.path('wrong.npz')
+        status, out, err = run('run', module, '--outputs', wrong, '--seed', '1', '--json')
+        self.assertEqual(status, 0, err)
+        for options, worst in ((['--expect', wrong], 1), (['--reference_platform', 'interpreter'], 0), (['--expect', wrong, '--seed', '1'], 0)):
+            status, out, err = run('profile', module, *options, '--json')
+            told, expected = json.loads(out.splitlines()[0]), json.loads(run('run', module, *options, '--json')[1])
+            self.assertEqual((status, told['status'], told['run']['status']), (worst, 'differs' if worst else 'ok', expected['status']), err)
+            self.assertEqual([o.get('mismatched') for o in told['run']['outputs']], [o.get('mismatched') for o in expected['outputs']])
+            text = run('profile', module, *options)[1]
+            self.assertIn(run('run', module, *options)[1].splitlines()[1], text.splitlines())
+        self.assertIsNone(json.loads(run('profile', module, '--json')[1])['run'])
+        told = json.loads(run('profile', module, '--find', 'nan', '--json')[1])
+        self.assertIsNotNone(told['run'])
+
     def test_of_our_own_compiler_kernels_are_told(self):
         # Two results of one kernel: no instruction of the module as given has its value.
         module = self.module('HloModule m\nENTRY e {\n  p = f32[64,64] parameter(0)\n  q = f32[64,64] add(p, p)\n  n = f32[64,64] negate(q)\n'

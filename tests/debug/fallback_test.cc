@@ -197,6 +197,29 @@ ENTRY e {
   EXPECT_EQ(events.fallbacks[0].bytes_moved, 16);  // a; the result is read either way
 }
 
+TEST_F(FallbackTest, CountsWhatACalledComputationMoves) {
+  const Events events = ExpectSame(IsOpcode(hlo::Opcode::kTanh), R"(HloModule m
+f {
+  x = (f32[4], f32[4]) parameter(0)
+  a = f32[4] get-tuple-element(x), index=0
+  b = f32[4] get-tuple-element(x), index=1
+  t = f32[4] tanh(a)
+  ROOT r = (f32[4], f32[4]) tuple(t, b)
+}
+ENTRY e {
+  p = f32[4] parameter(0)
+  m = f32[4] multiply(p, p)
+  w = (f32[4], f32[4]) tuple(m, p)
+  c = (f32[4], f32[4]) call(w), to_apply=f
+  y = f32[4] get-tuple-element(c), index=0
+  z = f32[4] get-tuple-element(c), index=1
+  ROOT s = f32[4] add(y, z)
+}
+)");
+  ASSERT_EQ(events.fallbacks.size(), 1u);
+  EXPECT_EQ(events.fallbacks[0].bytes_moved, 32);  // m there, t back; p is an input
+}
+
 constexpr std::string_view kLoop = R"(HloModule m
 cond {
   s = (s32[], f32[4]) parameter(0)

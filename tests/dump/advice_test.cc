@@ -1,6 +1,7 @@
 // What is advised, by framework and version, and what a run had already.
 #include "core/dump/advice.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -132,6 +133,26 @@ class RecordedDump : public testing::Test {
   }
   const fs::path folder_ = fs::temp_directory_path() / "hloscope_advice_test";
 };
+
+TEST_F(RecordedDump, ModulesOfOneNameAreToldApart) {
+  for (const char* module : {"module_0001.jit_g", "module_0002.jit_g", "module_0003.jit_h"}) {
+    for (const char* stage : {"before_optimizations", "cpu_after_optimizations"}) {
+      const bool is_h = std::string_view(module).ends_with("h");
+      if (!is_h && std::string_view(stage).starts_with("before")) continue;
+      std::ofstream(folder_ / fmt::format("{}.{}.txt", module, stage))
+          << "HloModule m\n\nENTRY main {\n  ROOT x = f32[4] parameter(0)\n}\n";
+    }
+  }
+  const auto model = DumpModel::Open(folder_.string(), Limits());
+  ASSERT_TRUE(model.has_value());
+  std::set<std::string> told;
+  for (const MissingPiece& piece : (*model)->missing()) {
+    EXPECT_TRUE(told.insert(piece.ToString()).second) << piece.ToString();
+    if (piece.module >= 0) EXPECT_TRUE(piece.ToString().contains(" of module_000"));
+  }
+  EXPECT_TRUE(std::ranges::any_of(
+      told, [](const std::string& text) { return text.contains(" of module_0002.jit_g: "); }));
+}
 
 TEST_F(RecordedDump, FlagsAreForItsFramework) {
   Module("a_inference_f_3__XlaMustCompile_true.1");

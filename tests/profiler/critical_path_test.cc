@@ -178,6 +178,33 @@ ENTRY main {
             (Steps{"slow 0-40 0 first", "reduce 40-45 0 collective", "end 45-60 0 data"}));
 }
 
+// The devices of a run on the host are lanes of one process. A device that waits is not busy, but
+// for what the device that came last does meanwhile.
+TEST(CriticalPathTest, WaitsInsideACollectiveAreNoWork) {
+  constexpr std::string_view kReduce = R"(HloModule m
+sum {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+ENTRY main {
+  p = f32[4] parameter(0)
+  a = f32[4] add(p, p)
+  r = f32[4] all-reduce(a), replica_groups={{0,1}}, to_apply=sum
+  ROOT b = f32[4] negate(r)
+})";
+  MadeTrace trace;
+  trace.Add("cpu/device 0", 0, 10, "fast", "a");
+  trace.Add("cpu/device 0", 10, 60, "reduce", "r");
+  trace.Add("cpu/device 0", 12, 55, "wait for other devices");
+  trace.Add("cpu/device 0", 60, 70, "end", "b");
+  trace.Add("cpu/device 1", 0, 40, "slow", "a");
+  trace.Add("cpu/device 1", 40, 45, "reduce", "r");
+  trace.Add("cpu/device 1", 46, 50, "end", "b");
+  EXPECT_EQ(trace.Path(kReduce), (Steps{"slow 0-40 0 first", "reduce 40-45 0 collective",
+                                        "reduce 55-60 10 collective", "end 60-70 0 data"}));
+}
+
 TEST(CriticalPathTest, NestedEventsAndRangesAreCut) {
   MadeTrace trace;
   trace.Add("gpu0/s", 0, 100, "outer");

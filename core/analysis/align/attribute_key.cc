@@ -108,7 +108,7 @@ std::string LiteralKey(const hlo::Literal& literal) {
   std::optional<int64_t> count = literal.shape().ElementCount();
   bool small = literal.shape().IsArray() && count && *count <= kSmallConstant;
   if (!small || literal.elided()) return out;
-  const hlo::Literal value = FlushDenormals(literal, ZeroSign::kDropped);
+  const hlo::Literal value = FlushDenormals(literal);
   out += '=';
   out.append(reinterpret_cast<const char*>(value.bytes().data()), value.bytes().size());
   return out;
@@ -226,7 +226,7 @@ uint64_t LiteralHash(const hlo::Literal& literal, bool exact) {
     return h;
   }
   if (literal.elided()) return h;
-  const hlo::Literal value = exact ? literal : FlushDenormals(literal, ZeroSign::kDropped);
+  const hlo::Literal value = exact ? literal : FlushDenormals(literal);
   const auto bytes = value.bytes();
   return MixKeys(h, hlo::HashBytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
 }

@@ -75,7 +75,7 @@ std::string ShortText(std::string_view text) { return Around(text, 0); }
 std::string ConstantChangeText(const Literal& a, const Literal& b, bool exact) {
   if (a == b) return {};
   const auto value = [&](const Literal& literal) {
-    return exact ? literal : FlushDenormals(literal, ZeroSign::kDropped);
+    return exact ? literal : FlushDenormals(literal);
   };
   const Literal x = value(a), y = value(b);
   if (x == y) return {};

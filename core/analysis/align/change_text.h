@@ -16,8 +16,8 @@ std::string BecameText(std::string_view a, std::string_view b);
 // The text, its end cut off where it is long.
 std::string ShortText(std::string_view text);
 
-// "1 became 2", "element [0,3]: 1 became 2"; empty where they are equal. `exact`: denormals and
-// signs of zeros count.
+// "1 became 2", "element [0,3]: 1 became 2"; empty where they are equal. Signs of
+// zeros and bits of NaNs count; `exact`: denormals too, which are zeros else.
 std::string ConstantChangeText(const hlo::Literal& a, const hlo::Literal& b, bool exact);
 
 // The attributes that count, by name, each as a text that is equal for equal meanings.

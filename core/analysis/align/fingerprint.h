@@ -23,8 +23,8 @@ std::vector<bool> UnusedElements(const hlo::Module& module);
 // text is aligned with its proto by the small ones; elided constants always count by their shape.
 enum class ConstantValues : uint8_t { kSmall, kAll };
 
-// A hash of the value of a constant. Denormals and signs of zeros count where it is `exact`;
-// otherwise as XLA's text carries them: not at all.
+// A hash of the value of a constant, by its bits. Denormals count where it is `exact`; otherwise as
+// XLA's text carries them, as zeros.
 uint64_t LiteralHash(const hlo::Literal& literal, bool exact = false);
 
 struct FingerprintOptions {

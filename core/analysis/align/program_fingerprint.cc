@@ -135,7 +135,7 @@ ProgramFingerprint FingerprintProgram(const Module& module) {
     if (literal == nullptr) continue;
     out.elided += literal->elided() ? 1 : 0;
     if (literal->elided() || out.is_text) continue;
-    if (FlushDenormals(*literal, ZeroSign::kDropped) == *literal) continue;
+    if (FlushDenormals(*literal) == *literal) continue;
     out.lost_in_text += MixKeys(prints.full[k], LiteralHash(*literal, /*exact=*/true)) | 1;
   }
   return out;

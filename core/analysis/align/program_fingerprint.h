@@ -31,7 +31,7 @@ std::vector<HeaderFact> HeaderFacts(const hlo::Module& module);
 // once in 2^64. Comparable between outputs of one version of this program.
 struct ProgramFingerprint {
   uint64_t program = 0;
-  // Of what XLA's text loses in constants, denormals and signs of zeros; 0: of a text, or nothing.
+  // Of what XLA's text loses in constants, denormals; 0: of a text, or nothing.
   uint64_t lost_in_text = 0;
   // What does not count otherwise: names of the module, computations and instructions; metadata,
   // statistics and original values. By these a file is another though its program is the same.

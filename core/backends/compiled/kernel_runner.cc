@@ -37,9 +37,13 @@ Result<Buffer> LeafBuffer(eval::KernelCall& call, const Shape& shape, int in_pla
 
 // Communication between devices is the run's own work, as it is that of XLA's runtime; where memory
 // is not the host's, bringing it there and back is a fallback.
-bool IsCommunication(hlo::Opcode opcode) {
-  return hlo::Info(opcode).category == hlo::Category::kCollective ||
-         opcode == hlo::Opcode::kReplicaId || opcode == hlo::Opcode::kPartitionId;
+bool IsCollective(hlo::Opcode opcode) {
+  return hlo::Info(opcode).category == hlo::Category::kCollective;
+}
+
+// What the run itself knows.
+bool IsDeviceNumber(hlo::Opcode opcode) {
+  return opcode == hlo::Opcode::kReplicaId || opcode == hlo::Opcode::kPartitionId;
 }
 
 // All that it yields is arrays without elements.
@@ -128,11 +132,10 @@ Result<std::optional<Value>> KernelRunner::RunPlan(eval::Machine& machine,
   by_plan_ = value.has_value();
   if (!value.has_value()) {
     evaluated_.Clear();  // all of it runs again
-    communications_ = 0;
+    collectives_ = 0;
     return value;
   }
-  counts_.kernels += run->counts().kernels;
-  counts_.library_calls += run->counts().library_calls;
+  counts_.AddRan(run->counts());
   for (const auto& [id, count] : run->counts().chosen) counts_.chosen[id] += count;
   for (const auto& [id, moved] : run->counts().moved) {
     if (!IsDrawn(module_, id)) evaluated_.AddMoved(id, moved.bytes, moved.nanoseconds);
@@ -145,10 +148,12 @@ void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
     return;
   if (on_host_) on_host_(id, nanoseconds);
   const std::lock_guard lock(mutex_);
-  if ((code_.device == nullptr || code_.keeps_values) && IsCommunication(module_[id].opcode)) {
-    ++communications_;
-  } else {
+  const hlo::Opcode opcode = module_[id].opcode;
+  const bool is_the_runs_own = code_.device == nullptr || code_.keeps_values;
+  if (!is_the_runs_own || (!IsCollective(opcode) && !IsDeviceNumber(opcode))) {
     evaluated_.Add(id, nanoseconds);
+  } else if (IsCollective(opcode)) {
+    ++collectives_;
   }
   if (code_.choices != nullptr && code_.choices->Of(id)) ++counts_.chosen[id];
 }
@@ -221,7 +226,9 @@ void KernelRunner::Tell(RunStream& stream) const {
                 "an operand of the kernel that it is part of has no value"};
       },
       {.kernels = counts_.kernels,
-       .library_calls = counts_.library_calls + communications_,
+       .library_calls = counts_.library_calls,
+       .copies = counts_.copies,
+       .collectives = counts_.collectives + collectives_,
        .choices = std::move(choices),
        .choice_rows = std::move(rows),
        .placement = code_.device == nullptr || devices_ == 1

@@ -49,7 +49,7 @@ class KernelRunner : public eval::CompiledKernels {
   mutable CodeCounts counts_;
   mutable int64_t devices_ = 1;
   mutable bool by_plan_ = false;
-  mutable int64_t communications_ = 0;  // collectives between devices, and which device one is
+  mutable int64_t collectives_ = 0;  // between devices, in the host's memory
   mutable HostFallbackCounts evaluated_;
 };
 

@@ -163,6 +163,7 @@ Result<bool> PlanRun::RunStep(const PlannedStep& step) {
       HLOSCOPE_TRY(RunKernel(step));
       return true;
     case StepKind::kCopy:
+      ++counts_.copies;
       HLOSCOPE_TRY(Copy(step.results[0], step.operands[0]));
       return true;
     case StepKind::kWhile:

@@ -49,7 +49,7 @@ Status RunCode(const compile::KernelCode& code, eval::Machine& machine,
 
 // How often code ran.
 struct CodeCounts {
-  int64_t kernels = 0, library_calls = 0;
+  int64_t kernels = 0, library_calls = 0, copies = 0, collectives = 0;
   // Copied between host and device for what the evaluator computed.
   struct Moved {
     int64_t bytes = 0, nanoseconds = 0;
@@ -60,6 +60,13 @@ struct CodeCounts {
   void Add(const compile::KernelCode& code) {
     const bool is_call = code.library != nullptr && !code.library->is_kernel();
     ++(is_call ? library_calls : kernels);
+  }
+  // All but what was moved and chosen.
+  void AddRan(const CodeCounts& of, int64_t times = 1) {
+    kernels += times * of.kernels;
+    library_calls += times * of.library_calls;
+    copies += times * of.copies;
+    collectives += times * of.collectives;
   }
 };
 

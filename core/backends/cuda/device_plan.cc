@@ -51,8 +51,7 @@ Status StatusOf(const Result<T>& result) {
 void AddTimes(PlanState::Counts& to, const PlanState::Counts& of, uint64_t turns) {
   const auto times = static_cast<int64_t>(turns);
   to.launches += times * of.launches;
-  to.code.kernels += times * of.code.kernels;
-  to.code.library_calls += times * of.code.library_calls;
+  to.code.AddRan(of.code, times);
   for (const auto& [id, count] : of.code.chosen) to.code.chosen[id] += times * count;
 }
 
@@ -275,13 +274,10 @@ class DevicePlanRun : public PlanRun {
     HLOSCOPE_TRY(plans_.device()->Enter());
     if (!pending.is_on_streams) return false;
     ++counts_.chosen[step.id];
-    if (pending.clique == nullptr) {
-      counts_.kernels += pending.launches ? 1 : 0;
-      return true;
-    }
+    ++counts_.collectives;
+    if (pending.clique == nullptr) return true;
     pending_ = std::move(pending);
     recorder_.OthersLaunch();
-    ++counts_.library_calls;
     return true;
   }
   // For what NCCL was given, so that one that fails, or a deadline, ends the run and not the host's
@@ -391,7 +387,10 @@ class DevicePlanRun : public PlanRun {
   }
 
   Status Record(const PlannedStep& step) {
-    if (step.kind == StepKind::kCopy) return Copy(step.results[0], step.operands[0]);
+    if (step.kind == StepKind::kCopy) {
+      ++counts_.copies;
+      return Copy(step.results[0], step.operands[0]);
+    }
     if (step.kind != StepKind::kWhile) return RunKernel(step);
     const size_t number = state_->loop_counts.size();
     state_->loop_counts.emplace_back();

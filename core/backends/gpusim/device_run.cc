@@ -261,7 +261,7 @@ Status DeviceRun::Evaluate(const DeviceStep& step) {
     HLOSCOPE_ASSIGN_OR_RETURN(value, machine_.EvaluateInstruction(step.id, operands));
   }
   if (step.kind == DeviceStepKind::kCopy) {
-    ++counts_.library_calls;
+    ++counts_.copies;
   } else if (!value.is_missing()) {
     counts_.evaluated.Add(step.id, runtime::SteadyNanoseconds() - start);
   }

@@ -18,7 +18,7 @@ namespace hloscope::replay {
 
 // What ran, and how often.
 struct DeviceCounts {
-  int64_t kernels = 0, library_calls = 0;
+  int64_t kernels = 0, copies = 0;
   HostFallbackCounts evaluated;
 };
 

@@ -31,7 +31,7 @@ Result<runtime::Value> DeviceRunner::Run(eval::Machine& machine,
   const std::lock_guard lock(mutex_);
   if (recorder) steps_.insert_or_assign(machine.device(), recorder->Take(machine.device()));
   counts_.kernels += run.counts().kernels;
-  counts_.library_calls += run.counts().library_calls;
+  counts_.copies += run.counts().copies;
   counts_.evaluated.Add(run.counts().evaluated);
   checks_.Add(run.checks());
   return value;
@@ -44,7 +44,7 @@ void DeviceRunner::Tell(RunStream& stream) const {
       [&](hlo::InstructionId id) -> HostFallbackCounts::Why {
         return {WhyEvaluated(module(), id), "the evaluator computed it on the same bytes"};
       },
-      {.kernels = counts_.kernels, .library_calls = counts_.library_calls}, stream);
+      {.kernels = counts_.kernels, .copies = counts_.copies}, stream);
 }
 
 std::pair<std::vector<TraceSteps>, std::vector<runtime::DeviceSpan>> DeviceRunner::TakeSteps()

@@ -49,6 +49,15 @@ int64_t SplitRun::Bytes(InstructionId id) const {
   return module_.shape(id).ByteSize().value_or(0) * static_cast<int64_t>(lists_);
 }
 
+int64_t SplitRun::BytesOfLeaf(const Value& value, size_t leaf) {
+  int64_t bytes = 0;
+  for (const Leaves& leaves : value.lists) {
+    if (leaf < leaves.size() && leaves[leaf].has_value())
+      bytes += leaves[leaf]->shape().ByteSize().value_or(0);
+  }
+  return bytes;
+}
+
 SplitRun::Value SplitRun::Missing(InstructionId id, const Error& error) const {
   const Leaves leaves(module_.shape(id).LeafCount(), std::unexpected(error));
   return {std::vector<Leaves>(lists_, leaves)};
@@ -149,6 +158,9 @@ void SplitRun::PutTogether(Frame& frame, InstructionId id) {
       const size_t taken = count == 0 ? leaves.size() : count;
       for (size_t i = 0; i < taken; ++i) value.lists[d].push_back(leaves[first + i]);
     }
+    const size_t all = source.lists.empty() ? 0 : source.lists[0].size();
+    for (size_t i = 0; i < (count == 0 ? all : count); ++i)
+      value.origins.push_back(source.OriginOf(first + i));
     value.copy_us += source.copy_us;
   }
   frame.values.insert_or_assign(id, std::move(value));
@@ -167,7 +179,7 @@ const Error* SplitRun::FirstMissing(const Frame& frame, std::span<const Instruct
   return nullptr;
 }
 
-Result<SplitRun::PartRun> SplitRun::RunPart(Frame& frame, const LoadedPart& part,
+Result<SplitRun::PartRun> SplitRun::RunPart(Frame& frame, const LoadedPart& part, Origin origin,
                                             std::string_view lane) {
   if (part.executable == nullptr) return PartRun{};
   std::vector<std::vector<Literal>> inputs(lists_);
@@ -200,6 +212,7 @@ Result<SplitRun::PartRun> SplitRun::RunPart(Frame& frame, const LoadedPart& part
       for (size_t i = 0; i < count; ++i) value.lists[d].push_back(std::move(all[next + i]));
     }
     next += count;
+    value.origins.assign(count, origin);
     frame.values.insert_or_assign(id, std::move(value));
   }
   result_.peak_bytes = std::max(result_.peak_bytes, run.peak_bytes);
@@ -212,7 +225,8 @@ Status SplitRun::RunDeviceStage(Frame& frame, size_t stage) {
   if (const Error* missing = FirstMissing(frame, piece.frontier)) {
     HLOSCOPE_ASSIGN_OR_RETURN(run, RunWithout(frame, piece, Error(*missing)));
   } else {
-    HLOSCOPE_ASSIGN_OR_RETURN(run, RunPart(frame, split_.Stage(frame.computation, stage), {}));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        run, RunPart(frame, split_.Stage(frame.computation, stage), {.on_device = true}, {}));
   }
   result_.run_us += run.run_us;
   ChargeCopies(frame, piece, std::max(run.wall_us - run.run_us, 0.0));
@@ -243,7 +257,7 @@ Result<SplitRun::PartRun> SplitRun::RunWithout(Frame& frame, const Piece& piece,
   if (rest.results.empty()) return PartRun{};
   HLOSCOPE_ASSIGN_OR_RETURN(const LoadedPart part,
                             SplitModule::LoadPart(module_, rest, where_.device, where_.options));
-  return RunPart(frame, part, {});
+  return RunPart(frame, part, {.on_device = true}, {});
 }
 
 // The time around a run on the device goes by bytes to what came and went: to fallbacks what was
@@ -257,18 +271,21 @@ void SplitRun::ChargeCopies(Frame& frame, const Piece& piece, double copies_us) 
   for (const InstructionId id : piece.frontier) all += bytes(id);
   for (const InstructionId id : piece.results) all += bytes(id);
   if (all == 0) return;
-  const auto share = [&](InstructionId id) {
-    return copies_us * static_cast<double>(bytes(id)) / static_cast<double>(all);
+  const auto share = [&](int64_t moved) {
+    return copies_us * static_cast<double>(moved) / static_cast<double>(all);
   };
-  for (const InstructionId id : piece.results) frame.values[id].copy_us = share(id);
+  for (const InstructionId id : piece.results) frame.values[id].copy_us = share(bytes(id));
   for (const InstructionId id : piece.frontier) {
-    InstructionId source = id;
-    while (module_[source].opcode == Opcode::kGetTupleElement) source = module_.operands(source)[0];
-    if (frame.split->runs_on(source) != RunsOn::kHost) continue;
-    Tally& tally = tallies_[source];
-    tally.bytes += bytes(id);
-    tally.us += share(id);
-    result_.run_us += share(id);
+    if (bytes(id) == 0) continue;
+    const Value& value = frame.values[id];
+    for (size_t leaf = 0; leaf < value.origins.size(); ++leaf) {
+      if (!value.origins[leaf].on_host.valid()) continue;
+      const int64_t moved = BytesOfLeaf(value, leaf);
+      Tally& tally = tallies_[value.origins[leaf].on_host];
+      tally.bytes += moved;
+      tally.us += share(moved);
+      result_.run_us += share(moved);
+    }
   }
 }
 
@@ -297,15 +314,16 @@ Status SplitRun::RunOnHost(Frame& frame, InstructionId id) {
     frame.values.insert_or_assign(id, Missing(id, Error(*missing)));
     return {};
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(const PartRun run, RunPart(frame, part, kFallbackLane));
+  HLOSCOPE_ASSIGN_OR_RETURN(const PartRun run,
+                            RunPart(frame, part, {.on_host = id}, kFallbackLane));
   Tally& tally = tallies_[id];
   ++tally.executions;
   double us = run.wall_us;
   for (const InstructionId operand : part.parameters) {
     const Value& value = frame.values[operand];
     us += value.copy_us;
-    if (frame.split->stage(operand) >= 0 && frame.split->stage(operand) % 2 == 0) {
-      tally.bytes += Bytes(operand);
+    for (size_t leaf = 0; leaf < value.origins.size(); ++leaf) {
+      if (value.origins[leaf].on_device) tally.bytes += BytesOfLeaf(value, leaf);
     }
   }
   tally.us += us;

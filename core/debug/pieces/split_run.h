@@ -29,9 +29,16 @@ class SplitRun {
  private:
   // By device; the leaves of a value, absent ones with the reason.
   using Leaves = std::vector<Result<hlo::Literal>>;
+  // Where a leaf was made, wherever it is used: nowhere of both is what the module was given.
+  struct Origin {
+    hlo::InstructionId on_host = {};  // the instruction that ran there
+    bool on_device = false;
+  };
   struct Value {
     std::vector<Leaves> lists;
-    double copy_us = 0;  // of bringing it from the device
+    std::vector<Origin> origins = {};  // by leaf; fewer: the others have none
+    double copy_us = 0;                // of bringing it from the device
+    Origin OriginOf(size_t leaf) const { return leaf < origins.size() ? origins[leaf] : Origin(); }
   };
   // What one instruction cost in all its executions.
   struct Tally {
@@ -58,13 +65,16 @@ class SplitRun {
   struct PartRun {
     double run_us = 0, wall_us = 0;
   };
-  // Runs a part on the frame's values and keeps its results there.
-  Result<PartRun> RunPart(Frame& frame, const LoadedPart& part, std::string_view lane);
+  // Runs a part on the frame's values and keeps its results there, which were made at `origin`.
+  Result<PartRun> RunPart(Frame& frame, const LoadedPart& part, Origin origin,
+                          std::string_view lane);
   Result<PartRun> RunWithout(Frame& frame, const Piece& piece, const Error& missing);
   void ChargeCopies(Frame& frame, const Piece& piece, double copies_us);
   const Error* FirstMissing(const Frame& frame, std::span<const hlo::InstructionId> ids) const;
   Value Missing(hlo::InstructionId id, const Error& error) const;
   int64_t Bytes(hlo::InstructionId id) const;
+  // Those of the leaf that is number `leaf`, on all devices.
+  static int64_t BytesOfLeaf(const Value& value, size_t leaf);
   Status CheckStop() const;
   void Tell();
 

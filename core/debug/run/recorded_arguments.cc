@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/base/parse_json.h"
 #include "core/dump/load.h"
 
 namespace hloscope::debug {
@@ -48,12 +49,48 @@ Result<RecordedArguments> ReadSnapshotArguments(const std::string& path, const L
                            std::move(loaded.proto.result)};
 }
 
+namespace {
+
+// The error of a part that no bundle of the recorded run holds, since the run had none; no message:
+// it had, or the manifest does not say.
+Error NeverHad(const dump::BundleFile& bundle, dump::BundlePart part, const Limits& limits) {
+  const bool is_expected = part == dump::BundlePart::kExpected;
+  if (!is_expected && part != dump::BundlePart::kInfeed) return {};
+  const auto text = bundle.Read(dump::BundlePart::kManifest);
+  if (!text) return {};
+  const auto manifest = ParseJson(*text, limits);
+  if (!manifest || !manifest->is_object()) return {};
+  const auto member = [](const nlohmann::json& of, const char* key) {
+    return of.is_object() && of.contains(key) ? of[key] : nlohmann::json();
+  };
+  const nlohmann::json had =
+      member(member(*manifest, "recorded"), is_expected ? "against_expected" : "infeed_given");
+  if (had != false) return {};
+  if (!is_expected) {
+    return InputError("the run in the bundle was given no values for infeeds",
+                      "give them as a file")
+        .error();
+  }
+  const nlohmann::json reference = member(member(*manifest, "request"), "reference_platform");
+  const bool has_reference = reference.is_string() && !reference.get<std::string>().empty();
+  return InputError(fmt::format("the run in the bundle had no expected results{}",
+                                has_reference ? ", it was compared with a reference platform" : ""),
+                    "`bundle check` repeats the run; its own results are results.npz in the bundle")
+      .error();
+}
+
+}  // namespace
+
 Result<dump::TensorFiles> OpenArrays(std::span<const std::string> paths, dump::BundlePart part,
                                      const Limits& limits) {
   if (paths.size() != 1 || HoldsArrays(paths[0])) return dump::TensorFiles::Open(paths, limits);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::OpenIfBundle(paths[0], limits));
   if (!bundle) return dump::TensorFiles::Open(paths, limits);
   if (!bundle->Has(part)) {
+    if (Error never = NeverHad(*bundle, part, limits); !never.message.empty()) {
+      never.place.file = paths[0];
+      return std::unexpected(std::move(never));
+    }
     return InputError(
         fmt::format("{}: the bundle does not contain {}", paths[0], dump::Describe(part)),
         "make it with --values all");

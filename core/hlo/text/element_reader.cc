@@ -114,7 +114,8 @@ Parsed<Number> ReadNumber(TextCursor& cursor) {
   } else {
     number.is_integer = true;
     number.integer = std::bit_cast<int64_t>(negative ? uint64_t{0} - magnitude : magnitude);
-    number.real = static_cast<double>(number.integer);
+    // XLA prints the float -0.0 as -0, which its own reader takes for 0; here a dump loses no sign.
+    number.real = negative && magnitude == 0 ? -0.0 : static_cast<double>(number.integer);
     cursor.set_position(after);
   }
   if (EndsNumber(cursor)) return number;

@@ -67,7 +67,8 @@ struct RunExecuted {
     int64_t count = 0;
     AlgorithmRecord way = {};
   };
-  int64_t kernels = 0, library_calls = 0, evaluated = 0;
+  // Of all devices. A collective between devices is that alone, whatever carried it out.
+  int64_t kernels = 0, library_calls = 0, copies = 0, collectives = 0, evaluated = 0;
   std::vector<Evaluated> evaluated_ops = {};
   std::vector<Choice> choices = {};
   // The same for a bundle, a row of a table of choices each (libraries/autotune_table.h).
@@ -88,7 +89,8 @@ struct TraceSlice {
 };
 
 // Slices that mean something to whoever works out times: a run as a whole, in the lane of each
-// device; its instructions lie inside. profiler/executor_events.def has the same words.
+// device; its instructions lie inside. profiler/executor_events.def and work_segments.cc have the
+// same words.
 inline constexpr std::string_view kRunSlice = "run of the module";
 inline constexpr std::string_view kWaitSlice = "wait for other devices";
 inline constexpr std::string_view kSetUpSlice = "set-up of the run";

@@ -157,8 +157,10 @@ void Archive(A& a, Archived<A, RunFallback>& event) {
 
 template <typename A>
 void Archive(A& a, Archived<A, RunExecuted>& event) {
-  auto& [kernels, library_calls, evaluated, evaluated_ops, choices, choice_rows, placement] = event;
-  a(kernels, library_calls, evaluated, evaluated_ops, choices, choice_rows, placement);
+  auto& [kernels, library_calls, copies, collectives, evaluated, evaluated_ops, choices,
+         choice_rows, placement] = event;
+  a(kernels, library_calls, copies, collectives, evaluated, evaluated_ops, choices, choice_rows,
+    placement);
 }
 
 template <typename A>
