@@ -16,7 +16,8 @@ Result<dump::LoadedModule> Load(Loader load, const std::string& path, const Limi
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, dump::OpenModuleFile(path, limits));
   const dump::FileKind kind = dump::Sniff(file.bytes());
   if (!IsMlir(format, kind)) {
-    if (!arguments.variables.empty()) {
+    // What is no module at all is told as that.
+    if (!arguments.variables.empty() && dump::IsModuleKind(kind)) {
       Error error{
           ErrorClass::kInput,
           fmt::format("--shape {}: the shapes of HLO are fixed", arguments.variables.front().name),

@@ -99,17 +99,20 @@ Result<BundleInput> InputOfDump(const std::string& folder, const debug::RunSpec&
                                 const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(folder, limits));
   HLOSCOPE_ASSIGN_OR_RETURN(const int32_t module, FindModule(*model, ""));
-  const int32_t file = model->ModuleFile(module, 0);
-  if (file < 0) return InputError(folder + ": its module has no file that can be read");
+  const dump::ModuleEntry& entry = model->modules()[static_cast<size_t>(module)];
+  const int32_t stage = entry.stages.empty() ? -1 : 0;
+  const int32_t file = stage < 0 ? model->FindFile(module, dump::FileRole::kStableHlo)
+                                 : model->ModuleFile(module, stage);
+  if (file < 0) return std::unexpected(model->Module(module, -1).error());
   BundleInput input;
   input.module = model->FullPath(file);
   if (model->modules().size() > 1) {
     input.notes.push_back(fmt::format(
         "the dump has {} modules, and the bundle the largest, {}: to pack another one, name its "
         "file",
-        model->modules().size(), dump::TitleOf(model->modules()[static_cast<size_t>(module)])));
+        model->modules().size(), dump::TitleOf(entry)));
   }
-  TakeFromDump(*model, module, 0, request, input);
+  TakeFromDump(*model, module, stage, request, input);
   return input;
 }
 

@@ -11,6 +11,7 @@
 #include "app/fail.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "app/reports/dump_report.h"
 #include "app/shared_options.h"
 #include "app/written_files.h"
 #include "app/xla_options.h"
@@ -349,12 +350,16 @@ class CompileCommand : public Command {
         plugin.version.empty() ? "" : " ", plugin.version, report.compile_ms,
         is_python ? row->name : "plugin", report.load_ms);
     for (const auto& [name, bytes] : report.memory) {
-      if (bytes > 0) out += FormatText("  {} memory: {} bytes\n", name, bytes);
+      if (bytes <= 0) continue;
+      // Other than the peak of the buffer assignment, which `info` prints.
+      out += name == "peak" ? FormatText("  peak memory that XLA reports for the executable: {}\n",
+                                         BytesText(bytes))
+                            : FormatText("  {} memory: {}\n", name, BytesText(bytes));
     }
     if (!request_.dump.empty()) {
-      out +=
-          FormatText("  {}: {}, {} bytes; `hloscope info {}` shows them\n", request_.dump,
-                     Counted(report.dump_files, "file"), report.dump_bytes, Quoted(request_.dump));
+      out += FormatText("  {}: {}, {}; `hloscope info {}` shows them\n", request_.dump,
+                        Counted(report.dump_files, "file"), BytesText(report.dump_bytes),
+                        Quoted(request_.dump));
     }
     if (!output_.empty()) out += FormatText("  {}: the optimised module\n", output_);
     for (const std::string& warning : report.warnings) {

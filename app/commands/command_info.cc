@@ -30,6 +30,10 @@ namespace {
 
 constexpr size_t kMaxShapes = 8;  // of parameters or results in a line of text
 
+// Options that print something else than the table of modules.
+const std::vector<std::string> kOtherTables = {
+    "--module", "--select", "--passes", "--diff", "--compile-time", "--autotuning", "--memory"};
+
 class InfoCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
@@ -98,14 +102,14 @@ class InfoCommand : public Command {
                              "than {} modules has {}); 0: all",
                              kMaxModulesInFull, ModuleTableOptions().top),
          .value = "N",
-         .conflicts = {"--module"},
+         .conflicts = kOtherTables,
          .min = 0},
         {.name = "--sort",
          .target = &sort_,
          .help = "of dumps: the order of that table",
          .value = "COLUMN",
          .choices = ModuleTableOrders(),
-         .conflicts = {"--module"}},
+         .conflicts = kOtherTables},
         {.name = "--changed-only",
          .target = &changed_only_,
          .help = "with --passes: only the passes that changed something",

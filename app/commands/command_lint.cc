@@ -68,7 +68,7 @@ class LintCommand : public Command {
     }
     int status = kGood;
     for (const std::string& path : paths_) status = Worse(status, Path(path, context));
-    if (!context.json) Summary();
+    if (!context.json && checked_ > 0) Summary();
     return status;
   }
 
@@ -129,8 +129,22 @@ class LintCommand : public Command {
           InputError(path + ": no module to look at", HintWithoutModules(path, **model)).error(),
           context);
     int status = kGood;
-    for (size_t m = 0; m < (*model)->modules().size(); ++m)
-      status = Worse(status, Module(path, **model, static_cast<int32_t>(m), context));
+    std::vector<Error> without_hlo;
+    for (size_t m = 0; m < (*model)->modules().size(); ++m) {
+      const auto module = static_cast<int32_t>(m);
+      const int32_t last = (*model)->FinalStage(module);
+      if (last >= 0) {
+        status = Worse(status, Module(path, **model, module, last, context));
+      } else {
+        without_hlo.push_back((*model)->Module(module, last).error());
+      }
+    }
+    // A dump may carry the programs beside their modules; without any module nothing was checked.
+    const bool is_all = without_hlo.size() == (*model)->modules().size();
+    for (const Error& error : without_hlo) {
+      if (is_all) status = Worse(status, Fail(path, error, context));
+      if (!is_all) PrintError("note: not checked: " + error.ToString());
+    }
     for (size_t k = 0; k < (*model)->files().size(); ++k) {
       if ((*model)->files()[k].role != dump::FileRole::kRunLog) continue;
       const auto found = (*model)->ReadFile(static_cast<int32_t>(k), analysis::LintLog);
@@ -141,19 +155,11 @@ class LintCommand : public Command {
   }
 
   // The module as it was given, and the compiled one where that is another.
-  int Module(const std::string& path, const dump::DumpModel& model, int32_t module,
+  int Module(const std::string& path, const dump::DumpModel& model, int32_t module, int32_t last,
              const Context& context) {
     const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
-    const int32_t last = model.FinalStage(module);
     int32_t first = 0;
     while (first < last && model.ModuleFile(module, first) < 0) ++first;
-    if (last < 0) {
-      for (const int32_t file : entry.files) {
-        const auto opened = model.OpenFile(file);
-        if (!opened) return Fail(path, opened.error(), context);
-      }
-      return kGood;
-    }
     const auto compiled = model.Module(module, last);
     if (!compiled) return Fail(path, compiled.error(), context);
     const bool has_compiled = first < last && analysis::IsCompiled(**compiled);
@@ -173,6 +179,7 @@ class LintCommand : public Command {
   }
 
   int Report(const Place& place, std::vector<LintFinding> findings, const Context& context) {
+    ++checked_;
     int status = kGood;
     const auto limit = fail_on_.empty() ? std::nullopt : analysis::LintSeverityNamed(fail_on_);
     for (const LintFinding& finding : findings) {
@@ -232,6 +239,7 @@ class LintCommand : public Command {
   bool rules_ = false;
   Known known_;
   int64_t counts_[3] = {}, suppressed_ = 0;
+  int64_t checked_ = 0;  // modules and logs; where there were none, nothing is found good
 };
 
 }  // namespace

@@ -108,8 +108,8 @@ class RunCommand : public Command {
     }
     if (IsMeasured() && profile_.empty()) {
       return InputError(fmt::format("--{}: its measurements are part of a profile",
-                                    sinks_.record.pc_sampling  ? "pc_sampling"
-                                    : sinks_.record.loop_steps ? "loop_steps"
+                                    sinks_.record.pc_sampling  ? "pc-sampling"
+                                    : sinks_.record.loop_steps ? "loop-steps"
                                                                : "metrics"),
                         "add --profile OUT, or use `hloscope profile`");
     }

@@ -97,7 +97,11 @@ class WhyCommand : public Command {
                                      : answer.status == "not_fused" ? "not fused"
                                                                     : "not known";
       out = FormatText("{} and {}: {}", names_[0], names_[1], state);
-      if (answer.step != 0) out += FormatText(" at step {}", answer.step);
+      if (!answer.place.empty()) {
+        out += FormatText(" at {}", answer.place);
+      } else if (answer.step != 0) {
+        out += FormatText(" at step {}", answer.step);
+      }
     } else {
       out = FormatText("{}: made by {}", names_[0], answer.made_by);
     }

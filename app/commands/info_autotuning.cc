@@ -156,19 +156,27 @@ Result<Autotuning> OfFile(const std::string& path, const Context& context) {
   return out;
 }
 
-Status Pin(const std::string& file, Autotuning& found) {
+Status Pin(const std::string& path, const std::string& file, Autotuning& found) {
   if (!file.ends_with(".txt") && !file.ends_with(".textproto"))
     return InputError(file +
                           ": XLA reads autotune results as text only from a file whose name ends "
                           "with .txt or .textproto",
                       "name it so");
-  if (found.pinned.empty())
+  if (found.pinned.empty()) {
+    std::string why = "neither configurations nor AutotuneResults are in it";
+    if (!found.choices.empty()) {
+      why = "it has the configurations of the compiled module, but no AutotuneResults";
+    } else if (!found.others.empty()) {
+      why = "it has records, but no AutotuneResults";
+    } else if (!found.notes.empty()) {
+      why = found.notes.front();
+    }
     return InputError(
-        "no records that XLA could load: the dump has the configurations of the compiled module, "
-        "but no AutotuneResults",
+        fmt::format("{}: no records that XLA could load: {}", path, why),
         "compile on the device with --xla_gpu_dump_autotune_results_to=FILE.txt, which writes "
         "them, "
         "or fix one configuration for all products with --xla_gpu_override_gemm_autotuner");
+  }
   size_t without = 0;
   for (const Choice& choice : found.choices) without += choice.record == "module only" ? 1 : 0;
   if (without != 0)
@@ -195,7 +203,7 @@ Result<std::string> AutotuningText(const std::string& path, const AutotuningRequ
   }
   std::vector<std::string> flags;
   if (!request.pin.empty()) {
-    HLOSCOPE_TRY(Pin(request.pin, found));
+    HLOSCOPE_TRY(Pin(path, request.pin, found));
     flags = PinFlags(request.pin, found);
   }
   return context.json ? JsonOf(path, found, flags) : TextOf(path, found, flags);

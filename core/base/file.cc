@@ -13,10 +13,12 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/base/file_writer.h"
 #include "core/base/gzip.h"
 #include "core/base/progress/activity.h"
@@ -108,7 +110,7 @@ Stamp StampOf(const struct stat& status) {
 }
 
 std::unexpected<Error> OverLimit(int64_t limit) {
-  return InputError(fmt::format("is larger than the limit input-file, {} bytes", limit),
+  return InputError("is larger than the limit input-file, " + Counted(limit, "byte"),
                     "raise it with --limit input-file=BYTES");
 }
 
@@ -224,21 +226,31 @@ int CreateBeside(const std::string& path, std::string_view partial, mode_t mode,
 
 Result<FileView> FileView::Open(const std::string& path, const Limits& limits,
                                 const FileCalls& calls) {
-  const bool standard_input = path == "-" || path == "/dev/stdin";
-  auto buffer = standard_input ? ReadAll(STDIN_FILENO, path, kNoEnd, limits, calls)
-                               : ReadStable(path, limits, calls);
-  bool packed = false;
-  if (buffer.has_value() && IsGzip(buffer->bytes())) {
-    packed = true;
-    buffer = Gunzip(buffer->bytes(), limits);
-  }
-  if (!buffer.has_value()) return AtPath(path, std::unexpected(std::move(buffer).error()));
-  auto contents = std::make_shared<Contents>();
-  contents->path = path;
-  contents->buffer = *std::move(buffer);
-  contents->bytes = contents->buffer.bytes();
-  contents->was_packed = packed;
-  return FileView(std::move(contents));
+  const auto view_of = [&](Result<ByteBuffer> buffer) -> Result<FileView> {
+    bool packed = false;
+    if (buffer.has_value() && IsGzip(buffer->bytes())) {
+      packed = true;
+      buffer = Gunzip(buffer->bytes(), limits);
+    }
+    if (!buffer.has_value()) return AtPath(path, std::unexpected(std::move(buffer).error()));
+    auto contents = std::make_shared<Contents>();
+    contents->path = path;
+    contents->buffer = *std::move(buffer);
+    contents->bytes = contents->buffer.bytes();
+    contents->was_packed = packed;
+    return FileView(std::move(contents));
+  };
+  if (path != "-" && path != "/dev/stdin") return view_of(ReadStable(path, limits, calls));
+  // It can be read once and is wanted several times: it is kept, and so is why it was not read to
+  // its end.
+  static std::mutex mutex;
+  static std::optional<Result<FileView>> kept;
+  const std::scoped_lock lock(mutex);
+  const bool is_real = &calls == &SystemFileCalls();
+  if (is_real && kept) return *kept;
+  Result<FileView> opened = view_of(ReadAll(STDIN_FILENO, path, kNoEnd, limits, calls));
+  if (is_real) kept = opened;
+  return opened;
 }
 
 FileView FileView::FromBytes(std::string path, std::string bytes) {

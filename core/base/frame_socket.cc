@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/counted.h"
 #include "core/base/system_error.h"
 
 namespace hloscope {
@@ -101,8 +102,8 @@ Result<bool> FrameSocket::Send(const OutgoingFrame& frame, const Waiter& wait) {
   }
   if (std::cmp_greater(message.size() + frame.head.size(), most_)) {
     return EnvironmentError(
-        fmt::format("a message of {} bytes exceeds the limit worker-frame of {} bytes",
-                    message.size() + frame.head.size(), most_),
+        fmt::format("a message of {} exceeds the limit worker-frame of {}",
+                    Counted(message.size() + frame.head.size(), "byte"), Counted(most_, "byte")),
         "raise it with --limit worker-frame=BYTES");
   }
   message.insert(0, reinterpret_cast<const char*>(&header), sizeof(header));
@@ -205,10 +206,9 @@ Result<std::optional<Frame>> FrameSocket::Receive(const Waiter& wait) {
   const auto most = static_cast<uint64_t>(most_);
   if (header.magic != kMagic) return InputError("malformed message from another process");
   if (header.head_bytes > most || header.inline_bytes > most - header.head_bytes) {
-    return InputError(
-        fmt::format("a message from another process exceeds the limit worker-frame of {} bytes",
-                    most_),
-        "raise it with --limit worker-frame=BYTES");
+    return InputError("a message from another process exceeds the limit worker-frame of " +
+                          Counted(most_, "byte"),
+                      "raise it with --limit worker-frame=BYTES");
   }
   Frame frame{header.kind, {}, {}};
   std::string data;

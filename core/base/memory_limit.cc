@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <exception>
 
+#include "core/base/counted.h"
+
 namespace hloscope {
 namespace {
 
@@ -89,8 +91,8 @@ bool MemoryLimit::Charge(int64_t bytes) {
 
 Error OverMemoryLimit(const std::string& path, const Limits& limits) {
   return {ErrorClass::kInput,
-          fmt::format("reading it takes more memory than the limit file-memory, {} bytes",
-                      limits.file_memory_bytes),
+          "reading it takes more memory than the limit file-memory, " +
+              Counted(limits.file_memory_bytes, "byte"),
           {path, 0, 0},
           "raise it with --limit file-memory=BYTES"};
 }

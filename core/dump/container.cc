@@ -55,16 +55,6 @@ class LastOpened {
 
 constexpr std::string_view kStdin = "-";
 
-// Standard input can be read once, and is wanted as a whole and in parts: it is kept, and so is why
-// it was not read to its end.
-Result<FileView> StandardInput(const Limits& limits) {
-  static std::mutex mutex;
-  static std::optional<Result<FileView>> kept;
-  const std::scoped_lock lock(mutex);
-  if (!kept) kept = FileView::Open(std::string(kStdin), limits);
-  return *kept;
-}
-
 struct DividedText {
   FileView file;
   ModuleParts found;
@@ -129,7 +119,7 @@ std::optional<Result<FileView>> OpenMember(const std::string& path, const Limits
 }
 
 Result<FileView> OpenWhole(const std::string& path, const Limits& limits) {
-  if (path == kStdin) return StandardInput(limits);
+  if (path == kStdin) return FileView::Open(path, limits);
   if (auto member = OpenMember(path, limits)) return *std::move(member);
   return FileView::Open(path, limits);
 }
@@ -191,7 +181,7 @@ Result<std::shared_ptr<const Archive>> OpenArchive(const std::string& path, cons
 
 Result<FileView> OpenInput(const std::string& path, const Limits& limits) {
   struct stat status = {};
-  if (path == kStdin) return StandardInput(limits);
+  if (path == kStdin) return FileView::Open(path, limits);
   if (stat(path.c_str(), &status) == 0) {
     auto file = FileView::Open(path, limits);
     if (!file && S_ISDIR(status.st_mode)) {

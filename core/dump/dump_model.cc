@@ -18,6 +18,7 @@
 #include "core/dump/listing/file_head.h"
 #include "core/dump/listing/listing.h"
 #include "core/dump/load.h"
+#include "core/dump/not_a_module.h"
 #include "core/dump/stage_files.h"
 #include "core/dump/stage_order.h"
 #include "core/dump/tensorflow_table.h"
@@ -38,6 +39,27 @@ bool MayHoldParts(const FileEntry& file, bool is_alone) {
 
 Error NoSuch(std::string message, const std::string& path) {
   return {ErrorClass::kInput, std::move(message), {path, 0, 0}, {}};
+}
+
+// Of a module without a stage to read: what there is of it instead, and what makes HLO of it.
+Error NoHloOf(const DumpModel& model, int32_t module, bool single_file) {
+  const ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
+  int32_t instead = model.StableHloFile(module);
+  for (const int32_t file : entry.files) {
+    const FileEntry& one = model.files()[static_cast<size_t>(file)];
+    const bool is_called_module = single_file || RowOf(one.role).reader == "Module";
+    if (instead < 0 && (IsProgramKind(one.kind) || is_called_module)) instead = file;
+  }
+  if (instead >= 0) {
+    const auto file = model.OpenFile(instead);
+    if (!file) return file.error();
+    return NotAModule(model.FullPath(instead), file->bytes(),
+                      model.files()[static_cast<size_t>(instead)].kind);
+  }
+  return {ErrorClass::kInput,
+          fmt::format("no HLO of module {} is in this dump", TitleOf(entry)),
+          {model.path(), 0, 0},
+          "--xla_dump_to=DIR --xla_dump_hlo_as_proto writes it"};
 }
 
 }  // namespace
@@ -253,6 +275,8 @@ Status DumpModel::CheckStage(int32_t module, int32_t stage) const {
   HLOSCOPE_TRY(CheckModule(module));
   const ModuleEntry& entry = modules_[static_cast<size_t>(module)];
   if (stage >= 0 && static_cast<size_t>(stage) < entry.stages.size()) return {};
+  if (stage < 0 || entry.stages.empty())
+    return std::unexpected(NoHloOf(*this, module, single_file_));
   return std::unexpected(
       NoSuch(fmt::format("module {} has no stage {}", entry.name, stage), path_));
 }

@@ -11,6 +11,7 @@
 #include "core/dump/bundle_file.h"
 #include "core/dump/container.h"
 #include "core/dump/listing/sniff.h"
+#include "core/dump/not_a_module.h"
 #include "core/dump/plan_file.h"
 #include "core/hlo/text/text.h"
 
@@ -34,37 +35,6 @@ constexpr NotRead kNotRead[] = {
     {"\xff\xfe", "text in UTF-16", "save it as UTF-8: iconv -f UTF-16 -t UTF-8"},
     {"\xfe\xff", "text in UTF-16", "save it as UTF-8: iconv -f UTF-16 -t UTF-8"},
 };
-
-Error NoModule(const std::string& path, std::string_view bytes, FileKind kind) {
-  std::string hint = "expected HLO text, an HLO proto or its text form";
-  ErrorClass error_class = ErrorClass::kInput;
-  std::string_view name = path;
-  if (name.ends_with(".gz")) name.remove_suffix(3);
-  if (kind == FileKind::kUnknown && name.ends_with(".hlo.pb")) {
-    return {error_class,
-            "not an HLO module: the proto is truncated or corrupt",
-            {path, 0, 0},
-            std::string(kUnfinished)};
-  }
-  const auto packed = std::ranges::find_if(
-      kNotRead, [&](const NotRead& one) { return bytes.starts_with(one.begin); });
-  if (kind == FileKind::kUnknown && packed != std::end(kNotRead)) {
-    return {error_class,
-            fmt::format("not an HLO module: this is {}", packed->what),
-            {path, 0, 0},
-            std::string(packed->hint)};
-  }
-  if (IsProgramKind(kind)) {
-    hint = "StableHLO is translated by an XLA plugin: `hloscope convert` with a plugin installed";
-    error_class = ErrorClass::kUnsupported;
-  } else if (kind == FileKind::kEmpty) {
-    hint = kUnfinished;
-  }
-  return {error_class,
-          fmt::format("not an HLO module: this is {}", Describe(kind)),
-          {path, 0, 0},
-          hint};
-}
 
 FileKind KindFor(InputFormat format, std::string_view bytes) {
   switch (format) {
@@ -157,10 +127,43 @@ Result<LoadedModule> Read(const FileView& file, const Limits& limits, InputForma
     TakeProto(loaded, hlo::ReadTextProto(bytes, limits));
     return loaded;
   }
-  return std::unexpected(NoModule(file.path(), bytes, kind));
+  return std::unexpected(NotAModule(file.path(), bytes, kind));
 }
 
 }  // namespace
+
+Error NotAModule(const std::string& path, std::string_view bytes, FileKind kind) {
+  std::string hint = "expected HLO text, an HLO proto or its text form";
+  ErrorClass error_class = ErrorClass::kInput;
+  std::string_view name = path;
+  if (name.ends_with(".gz")) name.remove_suffix(3);
+  if (kind == FileKind::kUnknown && name.ends_with(".hlo.pb")) {
+    return {error_class,
+            "not an HLO module: the proto is truncated or corrupt",
+            {path, 0, 0},
+            std::string(kUnfinished)};
+  }
+  const auto packed = std::ranges::find_if(
+      kNotRead, [&](const NotRead& one) { return bytes.starts_with(one.begin); });
+  if (kind == FileKind::kUnknown && packed != std::end(kNotRead)) {
+    return {error_class,
+            fmt::format("not an HLO module: this is {}", packed->what),
+            {path, 0, 0},
+            std::string(packed->hint)};
+  }
+  if (IsProgramKind(kind)) {
+    hint =
+        "StableHLO is translated by an XLA plugin: `hloscope convert IN OUT.hlo` with a plugin "
+        "installed";
+    error_class = ErrorClass::kUnsupported;
+  } else if (kind == FileKind::kEmpty) {
+    hint = kUnfinished;
+  }
+  return {error_class,
+          fmt::format("not an HLO module: this is {}", Describe(kind)),
+          {path, 0, 0},
+          hint};
+}
 
 Result<InputFormat> InputFormatFromName(std::string_view name, std::string_view more) {
   if (name.empty() || name == "auto") return InputFormat::kAuto;

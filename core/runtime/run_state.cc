@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "core/base/counted.h"
 #include "core/base/machine_memory.h"
 #include "core/runtime/execute_options.h"
 
@@ -49,11 +50,11 @@ Result<Buffer> RunState::Allocate(int64_t bytes) {
   switch (taken.outcome) {
     case BufferPool::Outcome::kOverLimit:
       return Died(ErrorClass::kResourceExhausted,
-                  fmt::format("{} bytes more would exceed the memory limit of {} bytes", bytes,
-                              memory_limit_),
+                  fmt::format("{} more would exceed the memory limit of {}", Counted(bytes, "byte"),
+                              Counted(memory_limit_, "byte")),
                   "raise --memory or --limit memory");
     case BufferPool::Outcome::kNoMemory:
-      return EnvironmentError(fmt::format("cannot allocate {} bytes", bytes));
+      return EnvironmentError("cannot allocate " + Counted(bytes, "byte"));
     case BufferPool::Outcome::kTaken:
       break;
   }
@@ -68,7 +69,7 @@ Status RunState::Charge(int64_t steps) {
   steps_at_next_look_.store(all + kStepsBetweenLooks, std::memory_order_relaxed);
   if (all > limits_.interpreter_steps) {
     return Died(ErrorClass::kDeadlineExceeded,
-                fmt::format("more than {} element operations", limits_.interpreter_steps),
+                "more than " + Counted(limits_.interpreter_steps, "element operation"),
                 "raise --limit interpreter-steps");
   }
   return Look();

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "core/base/counted.h"
 #include "core/base/deflate.h"
 #include "profiler/event_store_builder.h"
 #include "profiler/formats/hloprof_format.h"
@@ -297,9 +298,10 @@ class HloprofReader {
     return fits;
   }
   Error TooLarge(std::string_view what) const {
-    return InputError(fmt::format("{}: its {} take more memory than the limit archive, {} bytes",
-                                  file_.path(), what, request_.limits.archive_bytes),
-                      "raise it with --limit archive=BYTES")
+    return InputError(
+               fmt::format("{}: its {} take more memory than the limit archive, {}", file_.path(),
+                           what, Counted(request_.limits.archive_bytes, "byte")),
+               "raise it with --limit archive=BYTES")
         .error();
   }
   Status OverBudget() const { return std::unexpected(TooLarge("modules, names and facts")); }

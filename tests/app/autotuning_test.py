@@ -113,6 +113,13 @@ class Autotuning(FolderTest):
         self.run_json('info', self.dump('empty'), '--autotuning', '--pin', pin, status=2)
         self.run_json('info', self.dump('dump', records), '--autotuning', '--pin', self.path('pin.pb'), status=2)
 
+    def test_pin_says_why_there_is_nothing(self):
+        os.makedirs(self.path('cpu'))
+        self.path('cpu/module_0001.m.cpu_after_optimizations.txt', 'HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}\n')
+        done = subprocess.run([HLOSCOPE, 'info', self.path('cpu'), '--autotuning', '--pin', self.path('x.txt')], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(self.path('cpu') + ': no records that XLA could load: only XLA:GPU has an autotuner', done.stderr)
+
     def test_compare_names_what_differs_and_what_changes_bits(self):
         base = self.dump('a')
         for name, changes, bits in (('split', {'split': 4}, 'yes'), ('tile', {'m': 128}, 'no'), ('steps', {'k': 32}, 'possibly'),

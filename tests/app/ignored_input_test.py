@@ -529,6 +529,32 @@ class Order(FolderTest):
             self.assertLess(len(line), 20, drawn)
         self.assertIn('verify [', drawn.decode('utf-8'))
 
+    def test_standard_input_is_read_once(self):
+        for command in (('bench', 'parse', '--repeats', '1', '-'), ('profile', '-', '--platform', 'interpreter', '-o', self.path('p.hloprof')),
+                        ('run', '-', '--platform', 'interpreter'), ('verify', '-'), ('lint', '-'), ('info', '-'), ('show', '-'), ('find', 'slice', '-')):
+            done = subprocess.run([HLOSCOPE, *command], input=SUBTRACT, capture_output=True, text=True, timeout=120, cwd=self.folder)
+            self.assertEqual(done.returncode, 0, (command, done.stderr))
+
+    def test_an_empty_file_has_no_shapes(self):
+        for more in ((), ('--shape', 'b=3')):
+            status, _, err = run('run', self.path('e.export', ''), *more)
+            self.assertEqual(status, 2)
+            self.assertIn('an empty file', err)
+
+    def test_messages_agree_in_number_and_name(self):
+        module = self.path('m.hlo', SUBTRACT)
+        for command, text in ((('run', module, '--platform', 'cpu', '--memory', '1'), 'the memory limit of 1 byte '),
+                              (('verify', self.path('c.hlo', CALLBACKS), '--limit', 'computations=1'), 'more computations than the limit of 1 '),
+                              (('verify', module, '--limit', 'input-file=1'), 'the limit input-file, 1 byte '),
+                              (('run', module, '--loop-steps'), '--loop-steps: '), (('run', module, '--pc-sampling'), '--pc-sampling: ')):
+            _, out, err = run(*command)
+            self.assertIn(text, out + err)
+
+    def test_options_of_the_table_of_modules(self):
+        for other in ('--memory', '--compile-time', '--passes', '--autotuning'):
+            for option in (('--top', '1'), ('--sort', 'name')):
+                self.assertEqual(run('info', self.path('m.hlo', SUBTRACT), other, *option)[0], 2, (other, option))
+
 
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1], verbosity=0)

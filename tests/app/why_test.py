@@ -228,6 +228,42 @@ class Why(FolderTest):
         done = subprocess.run([HLOSCOPE, 'why', self.path('dump'), 'fusion.1'], capture_output=True, text=True, timeout=60)
         self.assertIn('TF_CPP_VMODULE=instruction_fusion=3 `hloscope record` keeps them in its log', done.stderr)
 
+    def test_compilations_in_a_log(self):
+        """Each compilation decides again: an answer is of the module that was asked about, and of all only where nothing tells them apart."""
+        os.makedirs(self.path('dump'))
+        for number in (0, 2):
+            for name, text in (('before_optimizations.txt', BEFORE), ('cpu_after_optimizations.txt', AFTER)):
+                self.path(f'dump/module_000{number}.jit_f.{name}', text.replace('HloModule m', 'HloModule jit_f'))
+        line = 'I1129 08:58:58.57 7 instruction_fusion.cc:{}] {}\n'
+        one = ''.join(line.format(*each) for each in (
+            (1142, "Evaluating fusion: producer 'b' into consumer 'c'."), (848, 'Fusing %b = f32[64]{0} exponential(%a) into %c = f32[64]{0} tanh(%b)'),
+            (855, '       created new fusion: %fusion.1 = f32[64]{0} fusion(%a), kind=kLoop, calls=%fused'),
+            (1142, "Evaluating fusion: producer 'd' into consumer 'k'."), (687, 'not fusing operand %d = f32[64]{0} sine(%r) because it is so.')))
+        end = 'Finished XLA compilation of jit(f) in 0.1 sec\n'
+        self.path('dump/stderr.log', one + end + one + 'Finished XLA compilation of jit(g) in 0.1 sec\n' + one + end)
+        for module, step in (('module_0000', 5), ('module_0002', 17)):
+            found = self.why(self.path('dump'), f'{module}:fusion.1')
+            self.assertEqual((found['reason'], found['certain'], found['step'], found['notes']), ('1 producer was fused into it', True, step - 3, []))
+            found = self.why(self.path('dump'), '--module', module, '--not-fused', 'd', 'k')
+            self.assertEqual((found['step'], len(found['because']), found['certain']), (step, 1, True))
+        plain = subprocess.run([HLOSCOPE, 'why', self.path('dump'), '--module', 'module_0000', '--not-fused', 'd', 'k'],
+                               capture_output=True, text=True, timeout=60).stdout
+        self.assertIn('d and k: not fused at stderr.log:5\n', plain)
+        # A compilation too many, two at a time, and no word of them.
+        other = one.replace('58.57 7 ', '58.57 8 ')
+        for log in (one + end + one + end + one + end, one + other + end + end, one + one):
+            self.path('dump/stderr.log', log)
+            found = self.why(self.path('dump'), 'module_0000:fusion.1')
+            self.assertEqual((found['certain'], found['notes']), (False, ['the log does not say of which module a decision is']))
+            self.assertIn(' into fusions of this name, in all that the log has', found['reason'])
+
+    def test_names_come_before_decisions(self):
+        os.makedirs(self.path('dump'))
+        self.path('dump/module_0001.m.cpu_after_optimizations.txt', AFTER)
+        done = subprocess.run([HLOSCOPE, 'why', self.path('dump'), '--not-fused', 'nope', 'nope2'], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('no instruction nope in the log or in a stage', done.stderr)
+
     def test_errors_say_what_is_absent(self):
         dump = self.dump()
         self.why(dump, '--not-fused', 'nothing', 'k', status=2)

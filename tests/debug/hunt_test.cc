@@ -88,6 +88,25 @@ TEST(MutantTest, IsSoundOrRefused) {
   EXPECT_GT(texts.size(), 90u);
 }
 
+TEST(MutantTest, KeepsTheTypesOfAnOpcode) {
+  const auto module = Parsed(R"(HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  a = f8e4m3fn[4] convert(x)
+  b = bf16[4] convert(a)
+  ROOT c = f32[4] convert(b)
+})");
+  int made = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const auto mutant = MutantOf(module, seed, {});
+    if (!mutant.has_value()) continue;
+    ++made;
+    for (const hlo::Diagnostic& d : hlo::Verify(**mutant, {.strict = true, .limits = {}}))
+      ADD_FAILURE() << seed << ": " << d.message;
+  }
+  EXPECT_GT(made, 100);
+}
+
 TEST(SuspectTest, KnowsKnownFaults) {
   const auto divide = Parsed(R"(HloModule m
 ENTRY e {

@@ -120,7 +120,7 @@ TEST(LiteralText, RefusesWithReasons) {
       {"(f32[],s32[])", "(1)", "constant has 1 tuple element, expected 2"},
       {"token[]", "0", "constant has shape token[], expected an array or a tuple"},
       {"f32[?]", "{1}", "constant of shape f32[?] has too many elements"},
-      {"f32[1000000000000]", "0", "more than 1099511627776 bytes in one array"},
+      {"f32[1000000000000]", "0", "more bytes in one array than the limit of 1099511627776"},
   };
   for (const Case& c : cases) {
     EXPECT_EQ(Reprint(c.shape, c.text), std::string("error: ") + c.printed) << c.shape << c.text;

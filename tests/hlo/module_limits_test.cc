@@ -151,7 +151,7 @@ TEST(LimitsTest, TextStopsAtALimit) {
   const ParseResult result = ParseText(Instructions(100) + Instructions(100), limits);
   ASSERT_EQ(result.diagnostics.size(), 1u);
   EXPECT_EQ(result.diagnostics[0].rule, "limit");
-  EXPECT_EQ(result.diagnostics[0].message, "more than 10 instructions");
+  EXPECT_EQ(result.diagnostics[0].message, "more instructions than the limit of 10");
 }
 
 // Computations inside of others count as they do written apart.

@@ -339,6 +339,28 @@ class Lint(FolderTest):
         self.assertEqual(run().returncode, 2)
         self.assertEqual(run(self.path('broken.hlo', 'HloModule m\nENTRY e {')).returncode, 2)
 
+    def test_what_is_no_hlo_is_not_found_good(self):
+        program = 'module @jit_f {\n  func.func public @main(%arg0: tensor<f32>) -> tensor<f32> {\n    return %arg0 : tensor<f32>\n  }\n}\n'
+        os.makedirs(self.path('programs'))
+        alone, inside = self.path('f.mlir', program), self.path('programs/f.mlir', program)
+        ptx = self.path('k.ptx', '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n')
+        for paths, status in (((alone,), 3), ((self.path('programs'),), 3), ((ptx,), 2), ((alone, '--fail-on', 'info'), 3)):
+            for more in ((), ('--json',)):
+                done = subprocess.run([HLOSCOPE, 'lint', *paths, *more], capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, status, (paths, done.stdout, done.stderr))
+                self.assertIn('not an HLO module: this is ' if status == 3 else 'no module to look at', done.stdout + done.stderr)
+                self.assertNotIn('0 errors', done.stdout)
+                self.assertEqual('hloscope convert' in done.stdout + done.stderr, status == 3)
+        for command in (['bundle', 'create', self.path('programs'), '-o', self.path('x.hlob')], ['why', inside, 'a'], ['show', inside],
+                        ['verify', inside]):
+            done = subprocess.run([HLOSCOPE, *command], capture_output=True, text=True, timeout=100)
+            self.assertIn(done.returncode, (0, 3) if command[0] == 'bundle' else (3,), (command, done.stderr))
+        # Beside a module it is said, and the module is checked.
+        self.path('programs/m.hlo', LOOP % 'y = f32[8]{0} negate(x)')
+        done = subprocess.run([HLOSCOPE, 'lint', self.path('programs')], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('note: not checked: ' + inside, done.stderr)
+
 
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1])

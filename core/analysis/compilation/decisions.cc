@@ -71,12 +71,13 @@ Result<DecisionList> DecisionsOf(const DumpModel& model, int32_t module) {
   if (recorded) return OfPriorityFusion(*recorded);
   DecisionList out;
   out.made_by = "fusion";
-  for (LoggedFusion& one : LoggedFusionsOf(model)) {
+  LoggedFusions logged = LoggedFusionsOf(model, module);
+  for (LoggedFusion& one : logged.decisions) {
     out.decisions.push_back({std::move(one.producer), std::move(one.consumer),
                              std::move(one.fusion), std::move(one.reason), one.line});
   }
   if (out.decisions.empty()) return NoDecisions(model, module);
-  if (model.modules().size() > 1) {
+  if (!logged.is_of_module) {
     out.of_all_modules = true;
     out.notes.emplace_back("the log does not say of which module a decision is");
     return out;

@@ -289,9 +289,8 @@ Result<FusionAnswer> OwnNotFused(const DumpModel& model, int32_t module,
 
 // Input error: neither the log nor a stage has an instruction of that name.
 Status CheckNamed(const ModelPtr& model, int32_t module, const std::string& name) {
-  const std::vector<LoggedFusion> decisions = LoggedFusionsOf(*model);
   ClosestText closest(name);
-  for (const LoggedFusion& one : decisions) {
+  for (const LoggedFusion& one : LoggedFusionsOf(*model, module).decisions) {
     for (const std::string* each : {&one.producer, &one.consumer, &one.fusion}) {
       if (*each == name) return {};
       closest.Offer(*each);
@@ -332,12 +331,12 @@ Result<FusionAnswer> WhyNotFused(const ModelPtr& model, int32_t module, const st
     return OwnNotFused(*model, module, producer, consumer);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto process, ReadRecordedFusion(*model, module));
   if (!process) {
-    auto logged = LoggedNotFused(*model, producer, consumer);
-    if (!logged) return NoDecisions(*model, module);
-    if (logged->because.empty()) {
+    auto logged = LoggedNotFused(*model, module, producer, consumer);
+    if (!logged || logged->because.empty()) {
       HLOSCOPE_TRY(CheckNamed(model, module, producer));
       HLOSCOPE_TRY(CheckNamed(model, module, consumer));
     }
+    if (!logged) return NoDecisions(*model, module);
     return *std::move(logged);
   }
   return NotFusedByPriority(model, module, *process, producer, consumer);
@@ -384,7 +383,7 @@ Result<FusionAnswer> WhyFusion(const ModelPtr& model, int32_t module, const std:
                       "--not-fused A B asks about two instructions");
   answer.made_by = MadeBy(provenance, last, id);
   if (!process) {
-    auto logged = LoggedDecisionsOf(*model, fusion);
+    auto logged = LoggedDecisionsOf(*model, module, fusion);
     if (logged && !logged->because.empty()) return *std::move(logged);
     if (logged && answer.made_by.empty()) {
       return UnsupportedError(

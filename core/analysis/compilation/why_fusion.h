@@ -31,8 +31,10 @@ struct FusionAnswer {
   std::string status;   // "fused", "not_fused", "made", "unknown"
   std::string made_by;  // the pass; empty: not known
   int64_t step = 0;     // of the decision; 0: none
+  std::string place;    // "stderr.log:48": of a decision in a log, whose `step` is the line
   std::string reason;
-  bool is_certain = true;  // the reason is about these two, and not about another user
+  // The reason is about these two, and not about another user or about another module.
+  bool is_certain = true;
   std::optional<FusionEstimate> estimate;
   std::vector<FusionReason> because;
   std::vector<std::string> notes;

@@ -210,8 +210,8 @@ std::vector<LintPlace> FindPlaces<LintKind::kTinyLoop>(const LintModule& module)
     });
     if (!is_tiny || kernels == 0 || bytes > kMaxBytes) return;
     out.push_back({id,
-                   fmt::format("{} iterations of {}, {} bytes in each", trips,
-                               Counted(kernels, "operation"), bytes),
+                   fmt::format("{} of {}, {} in each", Counted(trips, "iteration"),
+                               Counted(kernels, "operation"), Counted(bytes, "byte")),
                    0});
   });
   return out;

@@ -9,6 +9,7 @@
 #include <ranges>
 
 #include "core/analysis/memory/memory_report.h"
+#include "core/base/counted.h"
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/permutation.h"
@@ -198,8 +199,8 @@ class Adviser {
     MemoryAdvice advice = Make("rematerialization", id);
     advice.what = fmt::format(
         "compute {} again where it is read after {} (in JAX: jax.checkpoint around what uses it): "
-        "it is made of {} bytes and is not used at the peak",
-        module_.name(id), report_.peak_instruction, read);
+        "it is made of {} and is not used at the peak",
+        module_.name(id), report_.peak_instruction, Counted(read, "byte"));
     advice.not_verified = "XLA merges what is equal, so that no compilation computes it twice";
     Predict(advice, {{v, {{value.live_start, before}, {after - 1, value.live_end}}}}, 0);
     return advice;

@@ -174,9 +174,9 @@ Result<std::vector<MemoryReport>> MemoryReportsOf(const dump::DumpModel& model, 
         AdviseOnValues(*module, *table, *heap, report);
         if (report.simulated_bytes >= 0 && report.simulated_bytes != report.temporary_bytes)
           report.notes.push_back(fmt::format(
-              "our layout of the temporaries takes {} bytes, XLA's {}: predictions may be off by "
+              "our layout of the temporaries takes {}, XLA's {}: predictions may be off by "
               "as much",
-              report.simulated_bytes, report.temporary_bytes));
+              Counted(report.simulated_bytes, "byte"), report.temporary_bytes));
       }
     }
     for (const std::string& warning : table->warnings) report.notes.push_back(warning);

@@ -154,6 +154,9 @@ Error Plugin::Explain(PluginError* error) const {
   }
   if (result.message.find(kUnknownFlag) != std::string::npos) {
     result.error_class = ErrorClass::kInput;
+    result.message.insert(0, "XLA refuses a flag: ");
+    result.hint =
+        "this XLA does not know the flag: leave it out, or name a plugin of another version";
   }
   if (const Entry destroy = EntryOf(Function::kError_Destroy)) {
     Block<ErrorDestroyArgs> args;

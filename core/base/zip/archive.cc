@@ -8,6 +8,7 @@
 #include <charconv>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/base/gzip.h"
 #include "core/base/strings.h"
 
@@ -131,8 +132,8 @@ Status Archive::Add(std::string name, Member member) {
     return {};
   }
   if (std::cmp_greater_equal(members_.size(), limits_.archive_members)) {
-    return InputError(fmt::format("{}: more than {} members in the archive", file_.path(),
-                                  limits_.archive_members),
+    return InputError(fmt::format("{}: more than {} in the archive", file_.path(),
+                                  Counted(limits_.archive_members, "member")),
                       "raise it with --limit archive-members=N");
   }
   members_.push_back(std::move(member));

@@ -221,17 +221,17 @@ Status ZipArchive::CheckMember(const Member& member, uint64_t flags) {
   total_size_ += member.size;
   const int64_t most = std::min(limits_.archive_member_bytes, limits_.file_memory_bytes);
   if (std::cmp_greater(member.size, most)) {
-    return OverLimit(fmt::format("{} decompresses to more than {} bytes", name, most),
+    return OverLimit(fmt::format("{} decompresses to more than {}", name, Counted(most, "byte")),
                      most == limits_.archive_member_bytes ? "archive-member" : "file-memory");
   }
   if (member.size / ratio > member.packed_size) {
-    return OverLimit(fmt::format("{} decompresses to more than {} times its size", name, ratio),
-                     "compression-ratio");
+    return OverLimit(
+        fmt::format("{} decompresses to more than {} its size", name, Counted(ratio, "time")),
+        "compression-ratio");
   }
   if (std::cmp_greater(total_size_, limits_.archive_bytes)) {
     return OverLimit(
-        fmt::format("its members decompress to more than {} bytes", limits_.archive_bytes),
-        "archive");
+        "its members decompress to more than " + Counted(limits_.archive_bytes, "byte"), "archive");
   }
   return {};
 }

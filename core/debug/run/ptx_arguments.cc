@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/dump/tensors/named_values.h"
 #include "core/dump/tensors/npy.h"
@@ -199,8 +200,8 @@ Result<PtxArgument> ReadPtxArgument(const std::string& text, const Limits& limit
 
 Status CheckPtxArguments(const ptx::EntryInfo& entry, const std::vector<PtxArgument>& arguments) {
   if (arguments.size() != entry.parameters.size()) {
-    return InputError(fmt::format("{} takes {} arguments, --args has {}", entry.name,
-                                  entry.parameters.size(), arguments.size()),
+    return InputError(fmt::format("{} takes {}, --args has {}", entry.name,
+                                  Counted(entry.parameters.size(), "argument"), arguments.size()),
                       "its parameters: " + ParametersText(entry));
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -209,8 +210,8 @@ Status CheckPtxArguments(const ptx::EntryInfo& entry, const std::vector<PtxArgum
     const uint64_t given = is_number ? arguments[i].memory.size() : sizeof(uint64_t);
     if (given == parameter.bytes) continue;
     return InputError(
-        fmt::format("--args {}: {} bytes, parameter {} of {} has {}", arguments[i].text, given,
-                    parameter.name, entry.name, parameter.bytes),
+        fmt::format("--args {}: {}, parameter {} of {} has {}", arguments[i].text,
+                    Counted(given, "byte"), parameter.name, entry.name, parameter.bytes),
         parameter.bytes == ptx::kTensorMapBytes
             ? "tensor maps are made by programs only; run its dump"
             : "its parameters: " + ParametersText(entry));

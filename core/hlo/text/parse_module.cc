@@ -8,6 +8,7 @@
 #include "core/hlo/text/name_uniquer.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/text/text_parser.h"
+#include "core/hlo/text/text_parts.h"
 
 namespace hloscope::hlo {
 
@@ -22,7 +23,7 @@ bool TextParser::Error(Diagnostic diagnostic) {
 
 bool TextParser::OverLimit(std::string_view what, int64_t limit, std::string_view name,
                            uint64_t offset) {
-  return Error("limit", "more than " + std::to_string(limit) + " " + std::string(what), offset,
+  return Error("limit", OverLimitText(what, limit), offset,
                "raise it with --limit " + std::string(name) + "=N");
 }
 

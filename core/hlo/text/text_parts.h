@@ -10,10 +10,15 @@
 
 namespace hloscope::hlo {
 
+// "more operands than the limit of 1".
+inline std::string OverLimitText(std::string_view what, int64_t limit) {
+  return "more " + std::string(what) + " than the limit of " + std::to_string(limit);
+}
+
 inline Diagnostic OverLimit(const TextCursor& cursor, std::string_view what, int64_t limit,
                             std::string_view name) {
-  return TextCursor::Fail("limit", "more than " + std::to_string(limit) + " " + std::string(what),
-                          cursor.offset(), "raise it with --limit " + std::string(name) + "=N");
+  return TextCursor::Fail("limit", OverLimitText(what, limit), cursor.offset(),
+                          "raise it with --limit " + std::string(name) + "=N");
 }
 
 // An integer, or a diagnostic "expected <what>".

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/base/counted.h"
 #include "core/ptx/text/body_parser.h"
 #include "core/ptx/text/inline_calls.h"
 #include "core/ptx/text/variables.h"
@@ -151,9 +152,10 @@ class ModuleParser {
   Status CountRegisters(const Entry& entry) {
     registers_ += entry.registers.size();
     if (registers_ <= limits_.module_registers) return {};
-    return tokens_.Fail(entry.position,
-                        fmt::format("more than {} registers in a module", limits_.module_registers),
-                        "the limit guards against malicious files");
+    return tokens_.Fail(
+        entry.position,
+        "more than " + Counted(limits_.module_registers, "register") + " in a module",
+        "the limit guards against malicious files");
   }
 
   Status CheckParameterSpace(const Entry& entry) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/eval/numbers/random_fill.h"
 #include "core/replay/inputs/constraint_sources.h"
 #include "core/replay/inputs/edge_values.h"
@@ -98,16 +99,17 @@ Status CheckSizes(const Module& module, const Limits& limits) {
                                             module.name(parameter), hlo::ToString(*leaf, false)));
       }
       if (*bytes > limits.tensor_bytes) {
-        return EnvironmentError(fmt::format("{}: an input of {} bytes, more than the {} allowed",
-                                            module.name(parameter), *bytes, limits.tensor_bytes),
-                                "give a smaller input, or raise --limit tensor");
+        return EnvironmentError(
+            fmt::format("{}: an input of {}, more than the {} allowed", module.name(parameter),
+                        Counted(*bytes, "byte"), limits.tensor_bytes),
+            "give a smaller input, or raise --limit tensor");
       }
       if (__builtin_add_overflow(total, *bytes, &total)) total = INT64_MAX;
     }
   }
   if (total <= limits.archive_bytes) return {};
   return EnvironmentError(
-      fmt::format("the inputs need {} bytes, more than the {} allowed", total,
+      fmt::format("the inputs need {}, more than the {} allowed", Counted(total, "byte"),
                   limits.archive_bytes),
       fmt::format("give smaller inputs, or raise --limit archive to {}", total));
 }

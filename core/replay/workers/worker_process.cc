@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/base/counted.h"
 #include "core/base/machine_memory.h"
 #include "core/base/system_error.h"
 #include "core/base/text.h"
@@ -195,8 +196,8 @@ Status WorkerProcess::CheckBounds() {
   const auto resident = ResidentBytesOf(std::to_string(process_.pid()));
   if (!resident || *resident - kOwnBytes <= bounds_.memory_bytes) return {};
   return Died(ErrorClass::kResourceExhausted,
-              fmt::format("memory limit exceeded: {} bytes used, the limit is {} bytes", *resident,
-                          bounds_.memory_bytes),
+              fmt::format("memory limit exceeded: {} used, the limit is {}",
+                          Counted(*resident, "byte"), Counted(bounds_.memory_bytes, "byte")),
               "raise --memory or --limit memory");
 }
 

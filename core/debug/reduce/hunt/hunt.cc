@@ -166,7 +166,8 @@ class Fuzzer {
     if (!fuzz_case.request.budget.seconds) fuzz_case.request.budget.seconds = kProgramSeconds;
     fuzz_case.report = RunModule(fuzz_case.module, fuzz_case.request, stop_);
     fuzz_case.failure = FailureOf(fuzz_case.report, fuzz_case.module.get());
-    if (fuzz_case.failure && fuzz_case.failure->kind == FailureKind::kDeadline)
+    if (fuzz_case.failure && (fuzz_case.failure->kind == FailureKind::kDeadline ||
+                              fuzz_case.failure->kind == FailureKind::kError))
       AskReference(fuzz_case);
     if (fuzz_case.failure && !IsRefusal(fuzz_case)) TryAgain(fuzz_case);
     if (fuzz_case.failure && IsRefusal(fuzz_case)) {
@@ -175,18 +176,24 @@ class Fuzzer {
     }
   }
 
-  // Time that ran out says nothing where the reference has no values either: a mutant's loop may
-  // have no end.
+  // Time that ran out, and a refusal, say nothing where the reference has no values either: a
+  // mutant's loop may have no end, and its types no meaning.
   void AskReference(FuzzCase& fuzz_case) const {
     if (fuzz_case.request.reference.name.empty()) return;
     const RunSpec alone =
         DerivedSpec(fuzz_case.request, TestOn(fuzz_case.request, fuzz_case.request.reference.name),
                     fuzz_case.request.inputs);
-    const auto failure =
-        FailureOf(RunModule(fuzz_case.module, alone, stop_), fuzz_case.module.get());
-    if (!failure) return;
-    fuzz_case.refused =
-        fmt::format("deadlines that {} exceeds too ({})", alone.test.name, ToString(failure->kind));
+    const RunReport report = RunModule(fuzz_case.module, alone, stop_);
+    const auto failure = FailureOf(report, fuzz_case.module.get());
+    const bool is_late = fuzz_case.failure->kind == FailureKind::kDeadline;
+    if (report.status == RunStatus::kUnsupported) {
+      fuzz_case.refused = fmt::format("modules that {} cannot evaluate either", alone.test.name);
+    } else if (is_late && failure) {
+      fuzz_case.refused = fmt::format("deadlines that {} exceeds too ({})", alone.test.name,
+                                      ToString(failure->kind));
+    } else {
+      return;
+    }
     fuzz_case.failure.reset();
   }
 

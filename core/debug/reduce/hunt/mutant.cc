@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "core/debug/reduce/literals.h"
@@ -79,6 +81,17 @@ bool ChangeOpcode(Mutation& m) {
   if (other.arity != info.arity || (other.flags & hlo::kFlagElementwise) == 0) return false;
   if (!TakesNothingElse(other) || opcode == m.module()[id].opcode) return false;
   const auto operands = m.rewriter().operands(id);
+  std::vector<const Shape*> shapes;
+  for (const InstructionId operand : operands) {
+    if (operand.index >= m.module().instructions().size()) return false;
+    shapes.push_back(&m.module().shape(operand));
+  }
+  const auto shape = hlo::InferShape({.module = m.module(),
+                                      .opcode = opcode,
+                                      .operands = shapes,
+                                      .attributes = {},
+                                      .declared = &m.module().shape(id)});
+  if (!shape || !hlo::Compatible(*shape, m.module().shape(id))) return false;
   m.Replace(id, opcode, operands, {});
   return true;
 }
@@ -294,6 +307,15 @@ std::shared_ptr<const Module> ChangeAll(const std::shared_ptr<const Module>& mod
   return is_sound && is_as_before ? changed->module : nullptr;
 }
 
+// Errors of strict verification by their rule: types that only some backends take are among them.
+std::map<std::string, size_t> StrictErrors(const Module& module, const Limits& limits) {
+  std::map<std::string, size_t> out;
+  for (const hlo::Diagnostic& diagnostic : hlo::Verify(module, {true, limits})) {
+    if (diagnostic.severity == hlo::Severity::kError) ++out[diagnostic.rule];
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Module>> MutantOf(const std::shared_ptr<const Module>& module,
@@ -308,6 +330,11 @@ Result<std::shared_ptr<const Module>> MutantOf(const std::shared_ptr<const Modul
   HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult result, mutation.rewriter().Finish());
   for (const hlo::Diagnostic& diagnostic : hlo::Verify(*result.module, {false, limits})) {
     if (diagnostic.severity == hlo::Severity::kError) return InputError(diagnostic.message);
+  }
+  // What a platform may refuse of a mutant, it refuses of the module itself.
+  std::map<std::string, size_t> of_module = StrictErrors(*module, limits);
+  for (const auto& [rule, count] : StrictErrors(*result.module, limits)) {
+    if (count > of_module[rule]) return InputError("strict verification refuses it: " + rule);
   }
   return result.module;
 }
