@@ -285,6 +285,25 @@ TEST(Fusion, SlicesThatArePutTogetherAreCopiedWhereTheyLie) {
   EXPECT_EQ(Kernels(strided), (Names{"slice/1", "loop_slice_reshape_concatenate_fusion/1"}));
 }
 
+// What another part is taken from has to be an array in memory: the first slice is made.
+TEST(Fusion, SlicesOfSlicesThatArePutTogetherAreCopied) {
+  std::string slices, parts = "q_0, c";
+  for (int k = 0; k < 9; ++k) {
+    slices += fmt::format(
+        "  s_{0} = f32[32,64] slice(x), slice={{[{1}:{2}], [0:64]}}\n  q_{0} = f32[2048] "
+        "reshape(s_{0})\n",
+        k, k * 16, k * 16 + 32);
+    if (k > 0) parts += fmt::format(", q_{}", k);
+  }
+  const auto compiled =
+      Compiled(fmt::format("ENTRY e {{\n  x = f32[4096,64] parameter(0)\n{}  c = f32[1024] "
+                           "slice(q_0), slice={{[0:1024]}}\n"
+                           "  ROOT o = f32[19456] concatenate({}), dimensions={{0}} }}",
+                           slices, parts));
+  EXPECT_EQ(Kernels(compiled), (Names{"slice/1", "loop_reshape_slice_concatenate_fusion/1"}));
+  EXPECT_EQ(Reason(compiled, "s_0", "o"), "not fused: o copies its parts");
+}
+
 TEST(Fusion, KernelsReadFewValues) {
   std::string text = "ENTRY e { v0 = f32[8] parameter(0)\n";
   for (int k = 1; k <= 300; ++k) {

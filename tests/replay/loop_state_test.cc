@@ -137,7 +137,7 @@ class Generator {
       text += format("  {} = {} {}\n", made_first, of_shape, rest);
       return made_first;
     };
-    switch (Below(steps > 3 ? 16 : 13)) {
+    switch (Below(steps > 3 ? 17 : 14)) {
       case 0:
       case 1:
         return add(format("add({}, {})", x.name, y.name));
@@ -194,10 +194,43 @@ class Generator {
         return add(format("dynamic-update-slice({0}, {1}, one{2}, n{2})", x.name, row, suffix_));
       }
       case 13:
+        return Scatter(text, made, x, y);
       case 14:
+      case 15:
         return Branch(text, made, x, y, name);
       default:
         return Inner(text, made, x, y);
+    }
+  }
+
+  // Updates a row of both, each by a row of what is rarely one of them.
+  void Scatter(std::string& text, std::vector<Made>& made, const Made& x, const Made& y) {
+    const std::string name = Name(), shape = Shape(x.type),
+                      row = format("{}[1,{}]", x.type, columns_);
+    const Made z = OfType(made, x.type, text);
+    computations_ += format(
+        "u_{0} {{\n  a_{0} = {1}[] parameter(0)\n  b_{0} = {1}[] parameter(1)\n  c_{0} = {1}[] "
+        "parameter(2)\n  d_{0} = {1}[] parameter(3)\n  s_{0} = {1}[] add(a_{0}, c_{0})\n  t_{0} = "
+        "{1}[] maximum(b_{0}, d_{0})\n  ROOT r_{0} = ({1}[], {1}[]) tuple(s_{0}, t_{0})\n}}\n",
+        name, x.type);
+    text += format("  at_{0} = s32[1,1] reshape(n{1})\n", name, suffix_);
+    if (Below(2) == 0) {
+      text += format("  row_{0} = {1} slice({2}), slice={{[0:1], [0:{3}]}}\n", name, row, z.name,
+                     columns_);
+    } else {
+      text += format(
+          "  five_{0} = {1}[] constant(5)\n  row_{0} = {2} broadcast(five_{0}), dimensions={{}}\n",
+          name, x.type, row);
+    }
+    text += format(
+        "  {0} = ({1}, {1}) scatter({2}, {3}, at_{0}, row_{0}, row_{0}), update_window_dims={{1}}, "
+        "inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, "
+        "to_apply=u_{0}\n",
+        name, shape, x.name, y.name);
+    for (int k = 0; k < 2; ++k) {
+      made.emplace_back(Name(), x.type);
+      text +=
+          format("  {} = {} get-tuple-element({}), index={}\n", made.back().name, shape, name, k);
     }
   }
 
@@ -319,6 +352,62 @@ TEST(LoopState, IsAsEvaluated) {
     for (size_t k = 0; k < want.results.size(); ++k) {
       EXPECT_EQ(Difference(got.results[k], want.results[k]), "") << "result " << k;
     }
+  }
+}
+
+// Each result of a scatter is made where the operand that it updates is, which the next turn has to
+// find in the other's place.
+TEST(LoopState, SwapsWhatAScatterUpdates) {
+  constexpr const char* kSwapped = R"(HloModule m
+update {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] parameter(2)
+  d = f32[] parameter(3)
+  s = f32[] add(a, c)
+  t = f32[] multiply(b, d)
+  ROOT r = (f32[], f32[]) tuple(s, t)
+}
+body {
+  p = (s32[], f32[64], f32[64], s32[2,1], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  a = f32[64] get-tuple-element(p), index=1
+  b = f32[64] get-tuple-element(p), index=2
+  x = s32[2,1] get-tuple-element(p), index=3
+  u = f32[2] get-tuple-element(p), index=4
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  sc = (f32[64], f32[64]) scatter(a, b, x, u, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=update
+  first = f32[64] get-tuple-element(sc), index=0
+  second = f32[64] get-tuple-element(sc), index=1
+  ROOT r = (s32[], f32[64], f32[64], s32[2,1], f32[2]) tuple(j, second, first, x, u)
+}
+condition {
+  p = (s32[], f32[64], f32[64], s32[2,1], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  a = f32[64] parameter(0)
+  b = f32[64] parameter(1)
+  x = s32[2,1] parameter(2)
+  u = f32[2] parameter(3)
+  z = s32[] constant(0)
+  t = (s32[], f32[64], f32[64], s32[2,1], f32[2]) tuple(z, a, b, x, u)
+  ROOT w = (s32[], f32[64], f32[64], s32[2,1], f32[2]) while(t), condition=condition, body=body
+})";
+  const auto module = hlo::Parsed(kSwapped);
+  ASSERT_NE(module, nullptr);
+  std::mt19937_64 random(1);
+  std::vector<hlo::Literal> inputs;
+  for (const hlo::InstructionId parameter : module->Parameters(module->entry_id())) {
+    inputs.push_back(SmallNumbers(module->shape(parameter), random));
+  }
+  const Ran want = RunOn("interpreter", kSwapped, inputs), got = RunOn("cpu", kSwapped, inputs);
+  ASSERT_EQ(got.results.size(), want.results.size());
+  for (size_t k = 0; k < want.results.size(); ++k) {
+    EXPECT_EQ(Difference(got.results[k], want.results[k]), "") << "result " << k;
   }
 }
 

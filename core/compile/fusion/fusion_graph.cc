@@ -268,14 +268,18 @@ void FusionGraph::MakeOutside(Position p) {
   }
 }
 
+// What the rows of one part are taken from stays outside, though those of others go through it.
 void FusionGraph::NoteCopied(Position concatenate) {
-  for (size_t part = 0; part < module_.operands(id(concatenate)).size(); ++part) {
+  const auto key = [&](InstructionId each) { return uint64_t{position(each)} << 32 | concatenate; };
+  const auto operands = module_.operands(id(concatenate));
+  std::vector<InstructionId> arrays;
+  for (size_t part = 0; part < operands.size(); ++part) {
     const auto rows = PartRowsOf(module_, id(concatenate), part);
+    arrays.push_back(rows ? rows->array : operands[part]);
     if (!rows) continue;
-    for (const InstructionId each : rows->through) {
-      copied_.insert(uint64_t{position(each)} << 32 | concatenate);
-    }
+    for (const InstructionId each : rows->through) copied_.insert(key(each));
   }
+  for (const InstructionId array : arrays) copied_.erase(key(array));
 }
 
 // Constants in its code have no memory to copy from.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "core/compile/plan/plan_writer.h"
 
@@ -158,14 +159,21 @@ class Sharing {
     };
     const auto reads =
         std::ranges::count_if(step->operands, [&](BufferNumber b) { return One(b) == to; });
-    if (reads == 1 && all_reads([&](size_t i) {
-          return std::ranges::find(in_place, static_cast<int>(i)) != in_place.end();
-        })) {
+    if (reads == 1 &&
+        all_reads([&](size_t i) { return UpdatedInto(*step, in_place, i) == from; })) {
       return true;
     }
     if (!overwrites_ || plan_.buffers[from].bytes != plan_.buffers[to].bytes) return false;
     const std::vector<bool> overwritable = OverwritableOperands(*plan_.module, step->id);
     return all_reads([&](size_t i) { return overwritable[i]; });
+  }
+
+  // The result that the step makes in the memory of that operand, if it does of any.
+  std::optional<BufferNumber> UpdatedInto(const PlannedStep& step, const std::vector<int>& in_place,
+                                          size_t operand) {
+    const auto it = std::ranges::find(in_place, static_cast<int>(operand));
+    if (it == in_place.end()) return std::nullopt;
+    return One(step.results[static_cast<size_t>(it - in_place.begin())]);
   }
 
   // What is only made to be copied: into what a loop carries, or a branch yields.
