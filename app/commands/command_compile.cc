@@ -207,11 +207,11 @@ class CompileCommand : public Command {
 
   Status CheckOwnOptions() const {
     HLOSCOPE_TRY(CheckWhatToWrite());
-    if (!only_passes_.empty() || xla_options_.any() || fill_elided_ || request_.timers ||
-        !request_.search.python.empty()) {
+    if (!only_passes_.empty() || xla_options_.any() || fill_elided_ || !constants_.empty() ||
+        request_.timers || !request_.search.python.empty()) {
       return InputError(
-          "--only-passes, --fill-elided, --timers, --python and XLA flags need --with, which names "
-          "the XLA that compiles");
+          "--only-passes, --fill-elided, --constants, --timers, --python and XLA flags need "
+          "--with, which names the XLA that compiles");
     }
     replay::pjrt::XlaFlags none;
     const std::string note = XlaOptions::AddEnvironment("", none);

@@ -8,6 +8,7 @@
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "app/module_form.h"
 #include "app/output.h"
@@ -142,9 +143,13 @@ Result<debug::BundleSource> ReadSource(const BundleInput& input, BundleFindings 
                                        const PackOptions& options, const RunOptionSet& run,
                                        const std::string& out, const Limits& limits,
                                        const std::stop_token& stop) {
-  std::error_code error;
-  if (std::filesystem::equivalent(out, input.module, error)) {
-    return InputError(out + ": that is the input", "name another file");
+  const debug::InputSpec& inputs = run.request().inputs;
+  std::vector<std::string> read = {input.module, inputs.constants};
+  read.insert(read.end(), inputs.files.begin(), inputs.files.end());
+  for (const std::string& file : read) {
+    std::error_code error;
+    if (std::filesystem::equivalent(out, file, error))
+      return InputError(out + ": that is an input", "name another file");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(LoadedRun loaded, run.Load(input.module, limits, stop));
   BundleInput whole = input;
@@ -156,6 +161,10 @@ Result<debug::BundleSource> ReadSource(const BundleInput& input, BundleFindings 
   }
   debug::BundleSource source =
       BundleSourceOf(whole, std::move(loaded), std::move(findings), options);
+  if (!inputs.constants.empty() && source.values < debug::ValuePolicy::kAll) {
+    return InputError("--constants: the module of the bundle would hold its values",
+                      "give --values all where they may be seen, or leave --constants out");
+  }
   source.out_name = std::filesystem::path(out).filename().string();
   source.run_json = [file = input.module](const debug::RunReport& report) {
     return RunReportJson(file, report);

@@ -739,8 +739,8 @@ ENTRY e {
         self.assertEqual(self.run_tool('run', module, module, '--bundle', self.path('x.hlob'))[0], 2)
         code, text, errors = self.run_tool('run', module, '--bundle', module, '--json')
         self.assertEqual(code, 2)
-        self.assertIn('that is the input', errors)
-        self.assertIn('that is the input', json.loads(text)['bundle']['error'])
+        self.assertIn('that is an input', errors)
+        self.assertIn('that is an input', json.loads(text)['bundle']['error'])
         with open(module) as file:
             self.assertEqual(file.read(), SQUARE)
         code, _, errors = self.run_tool('run', module, '--bundle', self.path('no/such/folder.hlob'))
