@@ -598,7 +598,7 @@ TEST(PtxNarrow, WhatTheyCannotDoIsAFault) {
   EXPECT_EQ(scaled(shape | ue8m0 | 1u << 7 | 1u << 10 | 1u << 31, "mxf4.block_scale"),
             "tcgen05.mma of e2m1 with transposed matrices, or 96 elements along k");
   EXPECT_EQ(scaled(shape | ue8m0 | 1u << 7 | 1u << 10 | 1u << 29, "mxf4.block_scale"),
-            "the scale factors of a row start at a byte that is no multiple of their number");
+            "the scale factors of a row start at a byte that is not a multiple of their number");
   // Lane 0 of the first quarter alone.
   EXPECT_EQ(fault("mov.b32 %r10, 0x7f7f7f7f;\n@%p1 tcgen05.st.sync.aligned.32x32b.x1.b32 "
                   "[%r82+40], {%r10};\nbar.sync 0;\n" +

@@ -73,7 +73,7 @@ bool ScaleProduct(const Instruction& in, uint32_t descriptor, TensorProduct& p,
   }
   const auto factors = static_cast<uint32_t>(p.form.k / p.block);
   if (p.a_scale_byte % factors != 0 || p.b_scale_byte % factors != 0) {
-    refused = "the scale factors of a row start at a byte that is no multiple of their number";
+    refused = "the scale factors of a row start at a byte that is not a multiple of their number";
     return false;
   }
   return true;
