@@ -108,7 +108,7 @@ ENTRY e {
 }
 
 // Nobody knows how many random numbers were drawn where what decides is missing, or an operand of
-// what draws: what is drawn behind it is unknown, and all else has its value.
+// what draws: what its generator draws behind it is unknown, and all else has its value.
 TEST(Effects, RandomNumbersBehindUnknownDrawsAreMissing) {
   const std::string head = R"(HloModule m
 draws { a = f32[] parameter(0)
@@ -142,9 +142,9 @@ ENTRY e {
   EXPECT_EQ(known("  d = f32[] add(x, one)\n"), "++++");
   EXPECT_EQ(known("  d = u64[2] conditional(p, one, one), true_computation=draws, "
                   "false_computation=rests\n"),
-            "+--+");
-  EXPECT_EQ(known("  d = u64[2] while(before), condition=go_on, body=body\n"), "+--+");
-  EXPECT_EQ(known("  d = f32[] rng(x, one), distribution=rng_uniform\n"), "+--+");
+            "+-++");
+  EXPECT_EQ(known("  d = u64[2] while(before), condition=go_on, body=body\n"), "+-++");
+  EXPECT_EQ(known("  d = f32[] rng(x, one), distribution=rng_uniform\n"), "++-+");
 }
 
 TEST(Effects, AResultWithoutElementsNeedsNoEvaluation) {

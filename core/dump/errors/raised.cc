@@ -104,7 +104,10 @@ std::string PackageOfType(std::string_view type) {
   const size_t dot = type.find('.');
   if (dot == type.npos || type.starts_with("__") || type.starts_with("builtins")) return {};
   const std::string_view package = type.substr(0, dot);
-  return std::string(package == "jaxlib" ? "jax" : package);
+  constexpr std::string_view kJax = "jax";  // whose types are in a library of its name and "lib"
+  const bool is_its_library =
+      package.size() == kJax.size() + 3 && package.starts_with(kJax) && package.ends_with("lib");
+  return std::string(is_its_library ? kJax : package);
 }
 
 // The module that raised: of Python the innermost frame's, which stands last before the exception;
