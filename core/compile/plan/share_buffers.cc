@@ -121,8 +121,9 @@ class Sharing {
   bool IsFree(SequenceNumber s, BufferNumber from, BufferNumber to, int64_t copied) {
     const std::vector<int64_t>& writes = uses_[from].writes;
     if (writes.empty()) return false;
+    const int64_t first = *std::ranges::min_element(writes);
     for (const int64_t read : uses_[to].reads) {
-      if (read > copied) continue;
+      if (read < first || read > copied) continue;
       for (const int64_t written : writes) {
         if (read < written || AreOtherBranches(s, read, written)) continue;
         if (read > written || !IsUpdate(written, from, to)) return false;

@@ -43,11 +43,7 @@ std::vector<std::byte> ElementsOf(const Warp& w, const Slot* s, int registers, i
   std::vector<std::byte> bytes(static_cast<size_t>(rows * kRowBytes));
   GatherRows(lanes, rows, kRowBytes, bytes.data());
   if (!is_pairs) {
-    const int bits = RowOf(element).bits;
-    if (bits < 8) {
-      for (std::byte& byte : bytes)
-        byte = (bits == 4 ? byte >> 2 : byte) & std::byte((1u << bits) - 1);
-    }
+    TakeFromBytes(element, bytes);
     return bytes;
   }
   std::vector<std::byte> split;

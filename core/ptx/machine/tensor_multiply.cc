@@ -12,6 +12,7 @@
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/machine/tensor_memory.h"
 #include "core/ptx/machine/tile_products.h"
+#include "core/ptx/tensor/narrow.h"
 #include "core/ptx/tensor/steps.h"
 
 namespace hloscope::ptx {
@@ -60,10 +61,8 @@ class Multiplication {
     });
     if (HoldsPairs(p_.form)) {
       SplitPairs(a_, 1, static_cast<uint32_t>(p_.form.m));
-    } else if (const int bits = RowOf(p_.form.a).bits; bits < 8) {
-      const auto size = static_cast<size_t>(p_.form.m) * kRowBytes;
-      for (size_t i = 0; i < size; ++i)
-        a_[i] = (bits == 4 ? a_[i] >> 2 : a_[i]) & std::byte((1u << bits) - 1);
+    } else {
+      TakeFromBytes(p_.form.a, {a_, static_cast<size_t>(p_.form.m) * kRowBytes});
     }
     return true;
   }

@@ -212,6 +212,13 @@ bool IsNarrow(const TileForm& form) {
   return form.scales != nullptr || is_narrow(form.a) || is_narrow(form.b);
 }
 
+void TakeFromBytes(Element element, std::span<std::byte> bytes) {
+  const int bits = RowOf(element).bits;
+  if (bits >= 8) return;
+  const auto kept = static_cast<std::byte>((1u << bits) - 1);
+  for (std::byte& byte : bytes) byte = (bits == 4 ? byte >> 2 : byte) & kept;
+}
+
 void MultiplyNarrowTile(const TileForm& form, const std::byte* a, const std::byte* b,
                         const std::byte* c, std::byte* d) {
   Multiply<false>(form, a, b, c, d);
