@@ -4,6 +4,7 @@
 #include "core/codegen/gpu_code.h"
 #include "core/codegen/library/library_calls.h"
 #include "core/codegen/object.h"
+#include "core/codegen/target.h"
 
 HLOSCOPE_OWN_LIBRARY
 
@@ -14,5 +15,7 @@ extern "C" const hloscope::compile::GenerateGpuCodeFunction hloscope_generate_gp
     &hloscope::codegen::GenerateGpuCode;
 extern "C" const hloscope::compile::MakeLibraryCallsFunction hloscope_make_transform_calls =
     &hloscope::codegen::MakeTransformCalls;
+extern "C" const hloscope::compile::HasByteProductsFunction hloscope_has_byte_products =
+    &hloscope::codegen::HasByteProducts;
 extern "C" const hloscope::compile::WriteObjectFunction hloscope_write_object =
     &hloscope::codegen::WriteObject;

@@ -313,6 +313,11 @@ Result<BorrowedTarget> BorrowedTarget::Take(const std::string& cpu, Effort effor
   return BorrowedTarget(std::move(target));
 }
 
+Result<bool> HasByteProducts(const std::string& cpu) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto target, BorrowedTarget::Take(cpu, Effort::kUsual));
+  return target->has_byte_products();
+}
+
 BorrowedTarget::~BorrowedTarget() {
   if (target_ == nullptr) return;
   KeptTargets& kept = Kept();

@@ -25,6 +25,7 @@ class Target {
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
+  bool has_byte_products() const { return !byte_product_features_.empty(); }
   // Marks a new module as one for this processor.
   void Prepare(llvm::Module& module) const;
   // Puts small functions in the places of their calls.
@@ -70,6 +71,9 @@ class BorrowedTarget {
 
   std::unique_ptr<Target> target_;
 };
+
+// Whether dots of bytes are kernels there: see compile::HasByteProductsFunction.
+Result<bool> HasByteProducts(const std::string& cpu);
 
 // Internal where LLVM finds a module unsound; for tests.
 Status CheckSound(const llvm::Module& module);

@@ -2,6 +2,7 @@
 #include "core/compile/dot_form.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/hlo/dimension_numbers.h"
 #include "core/hlo/row_major.h"
@@ -75,6 +76,20 @@ Loop TakeInnermost(std::vector<Loop>& loops) {
   return inner;
 }
 
+// Sums in the shortest vector of the instruction that adds up products of bytes.
+constexpr int64_t kLeastSums = 4;
+
+// Of the last free dimensions of an operand that are neighbours; of all, where they will be.
+int64_t FreeBlockSize(const Shape& shape, const hlo::DotSide& dims, bool all) {
+  const auto free = dims.Free(shape.rank());
+  int64_t size = 1;
+  for (size_t k = free.size(); k-- > 0;) {
+    if (!all && k + 1 < free.size() && free[k] + 1 != free[k + 1]) break;
+    size *= shape.dimension(static_cast<size_t>(free[k]));
+  }
+  return size;
+}
+
 }  // namespace
 
 int64_t DotForm::products() const {
@@ -120,6 +135,24 @@ std::optional<DotForm> DotFormOf(const Module& module, InstructionId dot) {
     form.loops.insert(form.loops.end(), loops->begin(), loops->end());
   }
   return form;
+}
+
+bool TakesByteProducts(const Module& module, InstructionId dot) {
+  const auto operands = module.operands(dot);
+  const auto is_byte = [&](InstructionId operand) {
+    const hlo::ElementType type = module.shape(operand).element_type();
+    return type == hlo::ElementType::kS8 || type == hlo::ElementType::kU8;
+  };
+  if (!std::ranges::all_of(operands, is_byte)) return false;
+  if (SumTypeOf(module, dot) != hlo::ElementType::kS32) return false;
+  const hlo::DotDims dims = hlo::DotDimsOf(module, dot);
+  const Shape &left = module.shape(operands[0]), &right = module.shape(operands[1]);
+  const auto sums = dims.lhs.contracting;
+  if (sums.empty() || std::cmp_not_equal(sums.back() + 1, left.rank())) return false;
+  const bool are_moved = !dims.rhs.IsFree(std::ssize(right.dimensions()) - 1);
+  return left.dimension(left.rank() - 1) >= kByteGroup &&
+         FreeBlockSize(left, dims.lhs, false) >= kDotFewRows &&
+         FreeBlockSize(right, dims.rhs, are_moved) >= kLeastSums;
 }
 
 hlo::ElementType SumTypeOf(const hlo::Module& module, hlo::InstructionId contraction) {

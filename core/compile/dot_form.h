@@ -27,6 +27,16 @@ struct DotForm {
 // Rows for which a kernel of a CPU brings the columns of the right side next to each other once.
 inline constexpr int64_t kDotUnitRows = 64;
 
+// With fewer rows it reads the right side as it lies.
+inline constexpr int64_t kDotFewRows = 3;
+// Bytes along the depth that a processor with AVX512-VNNI adds up in 32 bits at once.
+inline constexpr int64_t kByteGroup = 4;
+
+// Whether the kernel of a CPU has a dot added up like that, where there is the instruction: one of
+// s8 and u8 in 32 bits, whose left side has groups in memory, once the right side's columns are
+// innermost.
+bool TakesByteProducts(const hlo::Module& module, hlo::InstructionId dot);
+
 // Whether a product is worth the tiles of a GPU.
 bool FillsTiles(const DotForm& form);
 

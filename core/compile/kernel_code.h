@@ -129,6 +129,10 @@ struct CodegenOptions {
 using GenerateKernelsFunction = Result<std::unique_ptr<KernelLibrary>> (*)(
     std::shared_ptr<const hlo::Module> module, std::span<const hlo::InstructionId> kernels,
     const CodegenOptions& options);
+// Whether a processor adds up products of bytes (CompileOptions::byte_kernels): an LLVM CPU name,
+// or empty for this machine. Unsupported where LLVM does not know it. Found likewise.
+using HasByteProductsFunction = Result<bool> (*)(const std::string& target);
+inline constexpr const char* kHasByteProducts = "hloscope_has_byte_products";
 // The entry of the library of library calls, which are made for their shapes.
 using MakeLibraryCallsFunction = Result<std::unique_ptr<KernelLibrary>> (*)(
     std::shared_ptr<const hlo::Module> module, std::span<const hlo::InstructionId> calls);

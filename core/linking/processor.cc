@@ -43,9 +43,15 @@ std::string ProcessorName() {
   return name;
 }
 
+bool HasByteProducts() {
+  return __builtin_cpu_supports("avx512vnni") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+         __builtin_cpu_supports("avx512bw") != 0;
+}
+
 #else
 
 std::string ProcessorName() { return {}; }
+bool HasByteProducts() { return false; }
 
 #endif
 

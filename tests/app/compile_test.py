@@ -211,6 +211,19 @@ ENTRY e {{
             self.assertNotIn('masked.gather', text, indices)
             self.assertIn('load <16 x float>', text, indices)
 
+    def test_dots_of_bytes_are_what_the_processor_runs(self):
+        module = self.path('b.hlo', 'HloModule b\nENTRY e {\n  a = s8[64,128] parameter(0)\n  b = s8[128,64] parameter(1)\n'
+                                    '  ROOT d = s32[64,64] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n')
+        for target, has in (('cascadelake', True), ('skylake-avx512', False)):
+            done = self.run_it(module, '--emit', 'asm', '-o', '-', '--target', target)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual('vpdpbusd' in done.stdout, has, target)
+        with open('/proc/cpuinfo', encoding='utf-8') as file:
+            flags = file.read().split()
+        done = self.run_it(module, '--emit', 'hlo', '-o', '-')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual('convert(' in done.stdout, 'avx512_vnni' not in flags)
+
     def test_plan_and_code(self):
         module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n  q = f32[8] sine(p)\n  ROOT s = f32[8] add(q, p)\n}\n')
         plan = self.run_it(module, '--emit', 'plan', '-o', '-')

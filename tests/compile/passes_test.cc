@@ -668,23 +668,46 @@ TEST(Passes, OtherLoopsAreNotUnrolled) {
       *AfterPass("loop-unrolling", ElementwiseLoop(8, 8192, many + "  y = u32[N] copy(y80)"))));
 }
 
-// Where the processor adds up products of bytes they are not converted for a library.
+// Where the processor adds up products of bytes they are not converted for a library, if the kernel
+// finds those that are summed up side by side on the left.
 TEST(Passes, DotsOfBytesAreKernelsWhereThereIsAnInstruction) {
-  const auto module = hlo::Parsed(R"(HloModule m
-ENTRY e {
-  a = s8[64,128] parameter(0)
-  b = s8[128,64] parameter(1)
-  ROOT d = s32[64,64] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-})");
-  for (const bool byte_kernels : {false, true}) {
-    CompileOptions options;
-    options.byte_kernels = byte_kernels;
-    const auto compiled = Compile(module, options);
-    ASSERT_TRUE(compiled.has_value());
-    const bool is_converted = std::ranges::any_of(
-        compiled->module->instructions(),
-        [](const hlo::Instruction& i) { return i.opcode == hlo::Opcode::kConvert; });
-    EXPECT_EQ(is_converted, !byte_kernels);
+  struct Form {
+    const char *left, *right, *result, *attributes;
+    bool has_kernel;
+  };
+  const Form kForms[] = {
+      {"s8[64,128]", "s8[128,64]", "s32[64,64]",
+       "lhs_contracting_dims={1}, rhs_contracting_dims={0}", true},
+      {"s8[64,128]", "u8[64,128]", "s32[64,64]",
+       "lhs_contracting_dims={1}, rhs_contracting_dims={1}", true},
+      {"s8[1024,512]", "s8[1024,512]", "s32[512,512]",
+       "lhs_contracting_dims={0}, rhs_contracting_dims={0}", false},
+      {"s8[128,64,3]", "s8[3,128,64]", "s32[64,64]",
+       "lhs_contracting_dims={0,2}, rhs_contracting_dims={1,0}", false},
+      {"s8[64,16,64,2]", "s8[16,64]", "s32[64,64,2,64]",
+       "lhs_contracting_dims={1}, rhs_contracting_dims={0}", false},
+      {"s8[4,64,2,16]", "s8[4,16,256]", "s32[4,64,2,256]",
+       "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={3}, "
+       "rhs_contracting_dims={1}",
+       true},
+  };
+  for (const Form& form : kForms) {
+    const auto module =
+        hlo::Parsed(fmt::format("HloModule m\nENTRY e {{\n  a = {} parameter(0)\n  b = {} "
+                                "parameter(1)\n  ROOT d = {} dot(a, "
+                                "b), {}\n}}\n",
+                                form.left, form.right, form.result, form.attributes));
+    for (const bool byte_kernels : {false, true}) {
+      CompileOptions options;
+      options.byte_kernels = byte_kernels;
+      const auto compiled = Compile(module, options);
+      ASSERT_TRUE(compiled.has_value());
+      const bool is_converted = std::ranges::any_of(
+          compiled->module->instructions(),
+          [](const hlo::Instruction& i) { return i.opcode == hlo::Opcode::kConvert; });
+      EXPECT_EQ(is_converted, !byte_kernels || !form.has_kernel)
+          << form.left << " · " << form.right << ", " << byte_kernels;
+    }
   }
 }
 

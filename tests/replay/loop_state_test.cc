@@ -111,8 +111,10 @@ class Generator {
     }
     std::string next;
     for (size_t k = 0; k < types.size(); ++k) {
-      const bool is_last = Below(3) != 0 && made.back().type == types[k];
-      next += ", " + (is_last ? made.back() : OfType(made, types[k], text)).name;
+      // One of the last two, which may be one instruction's: as the results are, or swapped.
+      const Made last = made[made.size() - 1 - std::min<size_t>(Below(2), made.size() - 1)];
+      const bool is_last = Below(3) != 0 && last.type == types[k];
+      next += ", " + (is_last ? last : OfType(made, types[k], text)).name;
     }
     computations_ += format("{0} {{\n{1}  ROOT r{2} = {3} tuple(next{2}{4})\n}}\n", name, text,
                             suffix_, state, next);

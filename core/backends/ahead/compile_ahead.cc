@@ -179,6 +179,12 @@ Result<AheadAnswer> CompileHere(AheadJob& job) {
   options.plan_collectives = job.form == CodeForm::kPlan;  // as the platforms that take one
   options.is_unpartitioned =
       options.plan_collectives && HowToCompile(*module, RunOptions(), false).is_unpartitioned;
+  if (!is_for_gpu) {
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const auto has_byte_products,
+        CodegenEntry<compile::HasByteProductsFunction>(compile::kHasByteProducts));
+    HLOSCOPE_ASSIGN_OR_RETURN(options.byte_kernels, has_byte_products(job.target));
+  }
   HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module, options));
   HLOSCOPE_ASSIGN_OR_RETURN(AheadAnswer answer, Write(compiled, job));
   answer.kernels = std::ssize(compiled.kernels);

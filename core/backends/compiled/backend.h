@@ -50,7 +50,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   // What the passes are to leave.
-  virtual void AdjustOptions(compile::CompileOptions& how) const = 0;
+  virtual void AdjustOptions(compile::CompileOptions&) const {}
   // Who tells of a recorded run what ran when: the evaluator, instruction by instruction; the run
   // of the plan, step by step, in which a loop that is one function is one step, unless those
   // inside are asked for; or a listener.

@@ -12,13 +12,6 @@ using hlo::InstructionId;
 
 class CpuBackend : public Backend {
  public:
-  void AdjustOptions(compile::CompileOptions& how) const override {
-#if defined(__x86_64__)
-    how.byte_kernels = __builtin_cpu_supports("avx512vnni") != 0;
-#else
-    (void)how;
-#endif
-  }
   Recorder recorder() const override { return Recorder::kPlan; }
 
   std::string CacheTarget(const RunOptions&) const override {

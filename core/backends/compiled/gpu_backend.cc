@@ -29,6 +29,7 @@ int Generation(std::string_view target) {
 void GpuBackend::AdjustOptions(compile::CompileOptions& how) const {
   how.library_calls = false;
   how.gpu_kernels = true;
+  how.byte_kernels = false;
 }
 
 Result<CompiledCode> GpuBackend::Compile(const compile::Compilation& compilation,

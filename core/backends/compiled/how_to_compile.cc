@@ -7,6 +7,7 @@
 
 #include "core/hlo/sharding/manual_region.h"
 #include "core/hlo/sharding/topology.h"
+#include "core/linking/processor.h"
 #include "core/replay/run_targets.h"
 
 namespace hloscope::replay {
@@ -31,6 +32,7 @@ compile::CompileOptions HowToCompile(const hlo::Module& module, const RunOptions
     if (name == kDisablePassesFlag) AppendParts(value, how.disabled_passes);
   }
   how.keep_values = keep_values;
+  how.byte_kernels = linking::HasByteProducts();
   how.is_unpartitioned =
       topology.unpartitioned && topology.has_device_work && !hlo::AreValuesOwn(module);
   return how;

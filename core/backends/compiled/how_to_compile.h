@@ -6,8 +6,8 @@
 
 namespace hloscope::replay {
 
-// The options for a run of the module; `keep_values` where values between its instructions are
-// wanted.
+// The options for a run of the module on this processor; `keep_values` where values between its
+// instructions are wanted.
 compile::CompileOptions HowToCompile(const hlo::Module& module, const RunOptions& options,
                                      bool keep_values);
 

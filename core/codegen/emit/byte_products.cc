@@ -40,12 +40,8 @@ const llvm::MDString* FeaturesOf(const llvm::Module& module) {
 std::optional<ByteProducts> ByteProducts::Of(const llvm::Module& module, const hlo::Module& hlo,
                                              hlo::InstructionId dot, int width) {
   const auto type_of = [&](size_t k) { return hlo.shape(hlo.operands(dot)[k]).element_type(); };
-  const auto is_byte = [](ElementType type) {
-    return type == ElementType::kS8 || type == ElementType::kU8;
-  };
-  const ElementType left = type_of(0), right = type_of(1), sum = compile::SumTypeOf(hlo, dot);
-  if (FeaturesOf(module) == nullptr || InstructionOf(width) == llvm::Intrinsic::not_intrinsic ||
-      !is_byte(left) || !is_byte(right) || !hlo::IsInteger(sum) || hlo::BitWidth(sum) != 32) {
+  const ElementType left = type_of(0), right = type_of(1);
+  if (FeaturesOf(module) == nullptr || InstructionOf(width) == llvm::Intrinsic::not_intrinsic) {
     return std::nullopt;
   }
   return ByteProducts(right == ElementType::kS8, left == right, width);
@@ -61,7 +57,8 @@ Value* ByteProducts::Grouped(Builder& b, std::span<Value* const> depths) {
   std::vector<int> two, four;
   for (int k = 0; k < 2 * width; ++k) two.push_back(k);
   for (int lane = 0; lane < width; ++lane) {
-    for (int k = 0; k < static_cast<int>(kGroup); ++k) four.push_back(k * width + lane);
+    for (int k = 0; k < static_cast<int>(compile::kByteGroup); ++k)
+      four.push_back(k * width + lane);
   }
   Value* bytes = b.CreateShuffleVector(b.CreateShuffleVector(depths[0], depths[1], two),
                                        b.CreateShuffleVector(depths[2], depths[3], two), four);

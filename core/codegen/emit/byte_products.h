@@ -17,10 +17,8 @@ inline constexpr const char* kByteProductFeatures = "hloscope.byte_products";
 // kind, the left one is moved by 128, and what that adds (the excess) is taken back.
 class ByteProducts {
  public:
-  static constexpr int64_t kGroup = 4;  // bytes along the depth in 32 bits
-
-  // Of a dot of s8 and u8 that is summed up in 32 bits, for vectors of so many sums; nullopt where
-  // it has other types or the processor no such instruction.
+  // Of a dot of which compile::TakesByteProducts is true, for vectors of so many sums; nullopt
+  // where the processor has no such instruction.
   static std::optional<ByteProducts> Of(const llvm::Module& module, const hlo::Module& hlo,
                                         hlo::InstructionId dot, int width);
 

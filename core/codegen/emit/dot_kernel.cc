@@ -23,8 +23,7 @@ using llvm::Value;
 namespace {
 
 constexpr int64_t kDotRun = 256;  // products summed up before their sum joins others
-constexpr int64_t kFewRows = 3;   // for which the right side is read as it lies
-constexpr int64_t kGroup = ByteProducts::kGroup;
+constexpr int64_t kGroup = compile::kByteGroup;
 
 // The sums of a block stay in registers.
 struct BlockForm {
@@ -34,7 +33,7 @@ BlockForm BlockFormOf(const llvm::Module& module, const Products& products, int6
   const auto parts = static_cast<int64_t>(products.parts());
   // Without AVX-512 a vector is two registers, and there are half as many of them.
   const bool is_wide = module.getModuleFlag(kHasAvx512) != nullptr;
-  if (rows < kFewRows) return {1, std::max<int64_t>(1, (is_wide ? 12 : 6) / parts)};
+  if (rows < compile::kDotFewRows) return {1, std::max<int64_t>(1, (is_wide ? 12 : 6) / parts)};
   return is_wide ? BlockForm{4, 4 / parts} : BlockForm{6 / parts, 1};
 }
 
@@ -90,12 +89,11 @@ class DotKernel {
   using Numbers = std::vector<LaneNumber>;  // by dimension of an operand; of a block, by its first
 
   Value* Int(int64_t value) { return function_.Int(value); }
-  bool packs() const { return rows_ >= kFewRows; }
+  bool packs() const { return rows_ >= compile::kDotFewRows; }
 
   // Where the left side has a group of bytes of a row in 32 bits.
   void TakeBytes(const llvm::Module& module) {
-    const bool is_dense = !left_.sums.empty() && left_.sums.back() + 1 == left_.sizes.size();
-    if (kernel_.is_for_gpu() || !packs() || !is_dense || DepthOfRuns() < kGroup) return;
+    if (kernel_.is_for_gpu() || !compile::TakesByteProducts(kernel_.module, dot_)) return;
     bytes_ = ByteProducts::Of(module, kernel_.module, dot_, width_);
     if (!bytes_) return;
     ByteProducts::AllowIn(function_.function());

@@ -298,11 +298,7 @@ class Dot {
 bool IsNarrow(const Module& module, InstructionId id, const Compilation& out) {
   const auto depth = static_cast<int64_t>(ProductsOf(module, id) /
                                           static_cast<double>(*module.shape(id).ElementCount()));
-  const auto is_byte = [&](InstructionId operand) {
-    const ElementType type = module.shape(operand).element_type();
-    return type == ElementType::kS8 || type == ElementType::kU8;
-  };
-  const bool has_kernel = out.byte_kernels && std::ranges::all_of(module.operands(id), is_byte);
+  const bool has_kernel = out.byte_kernels && TakesByteProducts(module, id);
   if (out.library_calls && !has_kernel && IsExactInSingle(module, id, depth)) return true;
   const ElementType sum = SumTypeOf(module, id);
   const auto is_narrow = [&](InstructionId operand) {
