@@ -15,8 +15,8 @@ std::string_view NameOf(uint64_t window) {
   return "argument";
 }
 
-bool Refuse(Warp& warp, const char* verb, const Place& place, uint64_t window, uint64_t address,
-            uint32_t lane, uint32_t bytes) {
+bool Refuse(Warp& warp, const char* verb, const WindowPlace& place, uint64_t window,
+            uint64_t address, uint32_t lane, uint32_t bytes) {
   std::string what = std::string(verb) + " " + std::to_string(bytes) + " bytes ";
   const uint64_t rank = RankOf(*warp.block, address);
   const bool is_shared = window == kSharedWindow && rank < warp.block->cluster->blocks.size();
@@ -39,7 +39,7 @@ bool Refuse(Warp& warp, const char* verb, const Place& place, uint64_t window, u
 
 }  // namespace
 
-Place Locate(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, Window& scratch) {
+WindowPlace Locate(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, Window& scratch) {
   const uint64_t window = WindowOf(space, address);
   const uint64_t offset = OffsetOf(space, address);
   Block& block = *warp.block;
@@ -76,7 +76,7 @@ Place Locate(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, Wind
 bool Load(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, void* into,
           uint32_t bytes) {
   Window scratch;
-  const Place place = Locate(warp, space, address, lane, scratch);
+  const WindowPlace place = Locate(warp, space, address, lane, scratch);
   if (place.window == nullptr || place.offset > place.window->padded ||
       bytes > place.window->padded - place.offset) {
     return Refuse(warp, "reads", place, WindowOf(space, address), address, lane, bytes);
@@ -100,7 +100,7 @@ bool Load(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, void* i
 bool Store(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, const void* from,
            uint32_t bytes) {
   Window scratch;
-  const Place place = Locate(warp, space, address, lane, scratch);
+  const WindowPlace place = Locate(warp, space, address, lane, scratch);
   if (place.window == nullptr || !place.window->writable || place.offset > place.window->bytes ||
       bytes > place.window->bytes - place.offset) {
     return Refuse(warp, "writes", place, WindowOf(space, address), address, lane, bytes);

@@ -30,14 +30,14 @@ inline uint64_t OffsetOf(StateSpace space, uint64_t address) {
 }
 
 // The window that addresses of a state space lie in, for one thread of the block.
-struct Place {
+struct WindowPlace {
   const Window* window = nullptr;
   uint64_t offset = 0;
   Block* owner = nullptr;  // of shared memory
 };
 
 // Where `address` of `space` points to for lane `lane`; a null window where there is none.
-Place Locate(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, Window& scratch);
+WindowPlace Locate(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, Window& scratch);
 
 // Copies `bytes` from or to `address`. Notes a fault and gives false where the access is outside of
 // its window (reads: beyond its padding), misaligned, or a write to what cannot be written.
@@ -52,7 +52,7 @@ void CountAccess(Warp& warp, AccessMode mode, StateSpace space, uint64_t address
 
 // Every write goes through Store or is noted here: up to `end` of its window. What was written of
 // shared memory is poison again when the next block starts.
-inline void NoteStore(const Place& place, uint64_t end) {
+inline void NoteStore(const WindowPlace& place, uint64_t end) {
   if (place.owner != nullptr)
     place.owner->shared_written = std::max(place.owner->shared_written, end);
 }

@@ -197,7 +197,7 @@ Step StoreStep(const Instruction& i) {
 uint32_t KeptBehind(Warp& w, StateSpace space, uint64_t address, uint32_t lane, uint64_t changed,
                     uint32_t bytes) {
   Window scratch;
-  const Place place = Locate(w, space, address, lane, scratch);
+  const WindowPlace place = Locate(w, space, address, lane, scratch);
   if (place.window == nullptr || place.offset >= place.window->bytes) return 0;
   const uint64_t held = place.window->bytes - place.offset;
   uint32_t kept = 0;

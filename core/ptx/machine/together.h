@@ -40,7 +40,7 @@ struct Together {
     if ((all & (size - 1)) != 0) return false;
     if (space == StateSpace::kNone && (low >> kWindowShift) == kLocalWindow) return false;
     Window scratch;
-    const Place place = Locate(w, space, low, 0, scratch);
+    const WindowPlace place = Locate(w, space, low, 0, scratch);
     if (place.window == nullptr || (writes && !place.window->writable)) return false;
     const uint64_t left = place.window->bytes - std::min(place.offset, place.window->bytes);
     if (high - low > left || size > left - (high - low)) return false;
