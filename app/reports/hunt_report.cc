@@ -64,11 +64,11 @@ std::string FuzzReportText(const FuzzReport& report) {
       Counted(progress.programs, "program"), progress.seconds, progress.differing,
       progress.explained, Counted(faults, "fault"), report.known);
   for (const auto& [reason, count] : progress.reasons) {
-    text += FormatText("  {:5} {}\n", count, reason);
+    text += FormatText("  {}: {}\n", reason, count);
   }
   if (progress.unstable > 0) {
-    text +=
-        FormatText("  {:5} fail differently each time, and are not reported\n", progress.unstable);
+    text += FormatText("  not faults, since they fail in another way each time: {}\n",
+                       progress.unstable);
   }
   for (const debug::UnstableProgram& program : report.unstable) {
     text +=

@@ -94,6 +94,14 @@ class HuntTest(unittest.TestCase):
         reasons = [reason for reason in counts['reasons'] if 'that interpreter exceeds too (deadline)' in reason]
         self.assertEqual(len(reasons), 1, counts)
 
+    def test_what_both_refuse_is_no_failure(self):
+        module = os.path.join(self.scratch.name, 'elided.hlo')
+        with open(module, 'w') as file:
+            file.write('HloModule m\nENTRY e {\n  p = f32[] parameter(0)\n  k = f32[4] constant({...})\n  ROOT t = (f32[], f32[4]) tuple(p, k)\n}\n')
+        status, findings, counts = hunt('--platform', 'cpu', module, '-o', self.folder, '--programs', '6')
+        self.assertEqual((status, findings, counts['unstable']), (0, [], []), counts)
+        self.assertEqual(counts['reasons'].get('modules that interpreter refuses in the same words'), 3, counts)
+
     def test_mutants(self):
         module = os.path.join(self.scratch.name, 'square.hlo')
         with open(module, 'w') as file:

@@ -251,6 +251,14 @@ TEST(OpenMeaningTest, IsOfWhatDependsOnAnOrder) {
   const std::string mean =
       "  h = f32[] constant(0.5)\n  s = f32[] add(a, b)\n  ROOT c = f32[] multiply(s, h)\n";
   EXPECT_EQ(OpenMeaningOf(mean, reduce("0")), Cause::kCombiner);
+  // Laws that hold for small whole numbers alone.
+  const std::string whole =
+      "  s = f32[] add(a, b)\n  n = s8[] convert(s)\n  ROOT c = f32[] convert(n)\n";
+  EXPECT_EQ(OpenMeaningOf(whole, reduce("0")), Cause::kCombiner);
+  const std::string rounded =
+      "  n = bf16[] convert(b)\n  w = f32[] convert(n)\n  ROOT c = f32[] add(a, w)\n";
+  EXPECT_EQ(OpenMeaningOf(rounded, reduce("0")), Cause::kCombiner);
+  EXPECT_EQ(OpenMeaningOf("  ROOT c = f32[] multiply(a, b)\n", reduce("1")), std::nullopt);
 
   const std::string sort =
       "  x = f32[9] parameter(0)\n  ROOT r = f32[9] sort(x), dimensions={0}, to_apply=f\n";
@@ -390,6 +398,11 @@ TEST(StabilityTest, IsOfRunsInOneProcessToo) {
   const RunOutcome dies = OutcomeOfDeath(dying);
   EXPECT_EQ(StabilityOf(std::vector{dies, dies}), Stability::kUnstable);
   EXPECT_TRUE(ToString(dies).ends_with("another time differently")) << ToString(dies);
+  // Results without a value were so from the first run on.
+  RunReport refused = dying;
+  refused.error = Error{ErrorClass::kInput, "the new sizes do not hold the live elements", {}, {}};
+  refused.outputs.emplace_back().missing = refused.error;
+  EXPECT_FALSE(OutcomeOf(refused, FailureOf(refused)).changes);
 }
 
 TEST(StabilityTest, RunsAgainWhatFails) {

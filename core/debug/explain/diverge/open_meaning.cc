@@ -89,23 +89,36 @@ class Asker {
     return true;
   }
 
-  // On numbers so small that no law breaks by rounding.
   bool BreaksMonoid(InstructionId id) const {
     const auto callees = module_.CalledComputations(module_[id]);
     if (callees.empty()) return false;
     const ModulePtr combiner = WithEntry(module_, callees.back());
+    // Whole numbers so small that no law breaks by rounding.
+    constexpr std::array<double, 6> kWhole = {0, 1, 2, 4, 3, 5};
+    if (BreaksMonoidOn(combiner, kWhole)) return true;
+    // What is rounded inside, to another type or to a whole number, shows with others; where the
+    // type itself is wide enough not to round them.
+    const auto is_wide = [&](InstructionId parameter) {
+      const hlo::ElementType type = combiner->shape(parameter).element_type();
+      return type == hlo::ElementType::kF32 || type == hlo::ElementType::kF64;
+    };
+    constexpr std::array<double, 6> kOthers = {0.6, 0.7, 1.3, 300.3, 2.7, 40.6};
+    return std::ranges::all_of(combiner->Parameters(combiner->entry_id()), is_wide) &&
+           BreaksMonoidOn(combiner, kOthers);
+  }
+
+  bool BreaksMonoidOn(const ModulePtr& combiner, const std::array<double, 6>& values) const {
     const auto parameters = combiner->Parameters(combiner->entry_id());
     const size_t arrays = parameters.size() / 2;
     if (arrays == 0) return false;
     // Equal values with other partners too, as of a maximum and its place.
-    constexpr std::array<double, 6> kValues = {0, 1, 2, 4, 3, 5};
     constexpr std::array<size_t, 6> kFirst = {0, 1, 1, 2, 3, 4}, kOther = {0, 1, 2, 3, 4, 5};
     std::vector<Point> points;
     for (size_t k = 0; k < kFirst.size(); ++k) {
       Point& point = points.emplace_back();
       for (size_t i = 0; i < arrays; ++i) {
         point.push_back(
-            ScalarOf(kValues[i == 0 ? kFirst[k] : kOther[k]], combiner->shape(parameters[i])));
+            ScalarOf(values[i == 0 ? kFirst[k] : kOther[k]], combiner->shape(parameters[i])));
       }
     }
     const auto combine = [&](const Point& a, const Point& b) {

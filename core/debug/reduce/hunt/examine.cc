@@ -66,8 +66,11 @@ std::optional<SmallFailure> MakeSmaller(const Candidate& candidate, const RunSpe
   const Retried again =
       RunAgain(small.smallest.module, On(small.smallest, request), small.failure, stop);
   if (stop.stop_requested() || again.stability == Stability::kGone) return std::nullopt;
-  // A failure of another kind that came to stay is not the one that was made small.
-  const bool is_same = again.failure && IsSameFailure(small.failure, *again.failure);
+  // A failure of another kind that came to stay is not the one that was made small. Of values, some
+  // of several devices' may have been looked at there, which get the same ones by themselves.
+  const bool is_same =
+      again.failure && again.failure->kind == small.failure.kind &&
+      (small.failure.kind == FailureKind::kDiffers || IsSameFailure(small.failure, *again.failure));
   if (again.stability != Stability::kStable || !is_same) {
     found.unstable.push_back({std::move(small.smallest), again.outcomes});
     return std::nullopt;

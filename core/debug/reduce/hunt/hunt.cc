@@ -191,6 +191,9 @@ class Fuzzer {
     } else if (is_late && failure) {
       fuzz_case.refused = fmt::format("deadlines that {} exceeds too ({})", alone.test.name,
                                       ToString(failure->kind));
+    } else if (failure && failure->kind == FailureKind::kError &&
+               FailureText(*failure) == FailureText(*fuzz_case.failure)) {
+      fuzz_case.refused = fmt::format("modules that {} refuses in the same words", alone.test.name);
     } else {
       return;
     }

@@ -40,10 +40,15 @@ uint64_t HashOfValues(const RunReport& report) {
   return hash;
 }
 
-// A run behind the first one that differs from it, or dies.
+// A run behind the first one that differs from it, or dies. The first one's own error leaves
+// results without a value.
 bool ChangesFromRunToRun(const RunReport& report) {
   if (!report.repeat) return false;
-  return report.repeat->differing_run || (report.error && !report.outputs.empty());
+  const bool had_values =
+      !report.outputs.empty() && std::ranges::none_of(report.outputs, [](const RunOutput& output) {
+        return output.missing.has_value();
+      });
+  return report.repeat->differing_run || (report.error && had_values);
 }
 
 }  // namespace
