@@ -226,8 +226,8 @@ class RecordCommand : public Command {
     if (!warnings_.empty()) return "see the warnings above";
     if (program.frameworks.front().name == "TensorFlow")
       return "TensorFlow compiles with XLA only where it is asked to; fix: "
-             "tf.function(jit_compile=True), or TF_XLA_FLAGS='--tf_xla_auto_jit=2 "
-             "--tf_xla_cpu_global_jit'";
+             "tf.function(jit_compile=True), or add --tf_xla_auto_jit=2 --tf_xla_cpu_global_jit to "
+             "TF_XLA_FLAGS";
     return "it compiled nothing with XLA, or changed XLA_FLAGS itself";
   }
 

@@ -14,6 +14,7 @@
 #include "core/dump/errors/traceback.h"
 #include "core/dump/logged_errors.h"
 #include "core/dump/processes.h"
+#include "core/dump/tensorflow/whole_advice.h"
 #include "core/dump/tensorflow_borders.h"
 #include "core/hlo/index_text.h"
 
@@ -232,7 +233,8 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
                       Counted(eager, "more node"));
   if (!tf.in_functions.empty()) {
     const bool never =
-        std::ranges::any_of(tf.in_functions, dump::IsForLackOfKernel, &dump::TensorFlowNode::why);
+        std::ranges::any_of(tf.in_functions, dump::IsForLackOfKernel, &dump::TensorFlowNode::why) ||
+        std::ranges::any_of(nodes, dump::StopsWhole);
     out += FormatText("  {} that {} function out of clusters{}:\n",
                       Counted(tf.in_functions.size(), "node"),
                       VerbFor(tf.in_functions.size(), "keeps its", "keep their"),
@@ -290,24 +292,25 @@ std::string DevicesText(const std::vector<std::string>& devices) {
 std::string OutsideText(const std::vector<dump::TensorFlowNode>& nodes) {
   struct Group {
     std::vector<std::string_view> names;
-    std::string_view evidence, fix;
+    std::string_view evidence;
   };
-  std::map<std::string_view, Group> reasons;
+  std::map<std::pair<std::string_view, std::string_view>, Group> reasons;  // by reason and fix
   for (const dump::TensorFlowNode& node : nodes) {
     Group& group =
-        reasons[node.reason.empty() ? "the graphs give no reason" : std::string_view(node.reason)];
+        reasons[{node.reason.empty() ? "the graphs give no reason" : std::string_view(node.reason),
+                 node.fix}];
     if (group.evidence.empty()) group.evidence = node.evidence;
-    group.fix = node.fix;
     group.names.push_back(node.name);
   }
   std::string out;
-  for (const auto& [reason, group] : reasons) {
+  for (const auto& [key, group] : reasons) {
+    const auto& [reason, fix] = key;
     out += FormatText("    {} ({}):", reason, group.names.size());
     for (size_t k = 0; k < group.names.size() && k < kShown; ++k)
       out += FormatText(" {}", group.names[k]);
     out += group.names.size() > kShown ? " …\n" : "\n";
     if (!group.evidence.empty()) out += FormatText("      {}\n", group.evidence);
-    if (!group.fix.empty()) out += FormatText("      fix: {}\n", group.fix);
+    if (!fix.empty()) out += FormatText("      fix: {}\n", fix);
   }
   return out;
 }

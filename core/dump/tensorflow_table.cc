@@ -13,6 +13,7 @@
 #include "core/dump/run_record.h"
 #include "core/dump/tensorflow/marking.h"
 #include "core/dump/tensorflow/marking_log.h"
+#include "core/dump/tensorflow/whole_advice.h"
 #include "core/dump/tensorflow_borders.h"
 #include "core/dump/tensorflow_verdict.h"
 
@@ -102,6 +103,7 @@ class Together {
       if (point == kPoints[3] || point.empty()) break;
       summary_->unclustered.clear();
       summary_->borders.clear();
+      facts_.clear();
     }
     // Marked graphs are dumped only where they have a candidate.
     if (marked_) {
@@ -129,9 +131,19 @@ class Together {
     } else if (state != AutoClustering::kOn) {
       LeaveUnmarked(state, FixOfState(state, only_cpus));
     }
-    for (TensorFlowNode& node : summary_->unclustered) JudgeFix(node, record);
-    for (TensorFlowNode& node : summary_->in_functions) JudgeFix(node, record);
-    summary_->verdict = JudgeClustering(model_, *summary_, state);
+    std::optional<std::string> smallest;
+    if (record != nullptr) smallest = record->Flag("TF_XLA_FLAGS", "tf_xla_min_cluster_size");
+    WholeFacts all;
+    for (const auto& [file, facts] : facts_) all.Add(facts);
+    for (TensorFlowNode& node : summary_->unclustered) {
+      JudgeFix(node, record);
+      FitNode(node, facts_[node.graph], smallest);
+    }
+    for (TensorFlowNode& node : summary_->in_functions) {
+      JudgeFix(node, record);
+      FitNode(node, facts_[in_functions_[{node.function, node.name}]], smallest);
+    }
+    summary_->verdict = JudgeClustering(model_, *summary_, state, all);
   }
 
   // Leaves out flags that the run had, and those that this TensorFlow does not take.
@@ -193,6 +205,8 @@ class Together {
       marked_graphs_.insert(MainNodes(**graph));
     }
     const bool eager = IsEagerGraph(**graph);
+    WholeFacts facts;
+    AddCalled(**graph, facts);
     for (const TensorFlowNode& node : (*graph)->nodes) {
       if (!node.device.empty()) devices_.insert(node.device);
       if (!node.cluster.empty()) {
@@ -201,7 +215,7 @@ class Together {
       }
       if (!node.function.empty()) {
         const bool is_new = node.why != OutsideReason::kUnknown &&
-                            in_functions_.emplace(node.function, node.name).second;
+                            in_functions_.try_emplace({node.function, node.name}, file).second;
         if (is_new) summary_->in_functions.push_back(node);
         continue;
       }
@@ -211,7 +225,9 @@ class Together {
       own.eager = eager;
       if (point.ends_with("annotated")) TakeAnnotation(own.name, own.cluster);
       if (run != runs_.end()) ApplyLog(run->second, own);
+      AddNode(own, facts);
     }
+    if (!eager) facts_[file] = std::move(facts);
     for (ClusterBorder& border : FindBorders(**graph))
       summary_->borders.push_back(std::move(border));
   }
@@ -335,7 +351,8 @@ class Together {
   std::set<std::string, std::less<>> marked_later_;      // graphs after those that were marked
   std::multiset<std::set<std::string>> marked_graphs_;   // by the names of their nodes
   std::set<std::string> devices_;
-  std::set<std::pair<std::string, std::string>> in_functions_;
+  std::map<std::pair<std::string, std::string>, int32_t> in_functions_;  // and the first graph
+  std::map<int32_t, WholeFacts> facts_;  // by graph, of those that eager mode does not run
   bool marked_ = true;
   bool saw_marked_ = false;  // a graph of the marking pass, or one with clusters
   bool saw_scopes_ = false, saw_others_ = false;  // clustered nodes with _XlaCompile, and without

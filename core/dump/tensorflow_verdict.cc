@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/counted.h"
+#include "core/dump/logged_errors.h"
 
 namespace hloscope::dump {
 namespace {
@@ -27,28 +28,13 @@ bool IsEndOfFunction(std::string_view op) {
          op == "NoOp";
 }
 
-// "step" of "__inference_step_13" and of the module "a_inference_step_13__XlaMustCompile_true….1";
-// empty: it is no function of the program's.
-std::string FunctionName(std::string_view name) {
-  for (std::string_view before : {"__inference_", "a_inference_", "__forward_", "__backward_"}) {
-    if (!name.starts_with(before)) continue;
-    name.remove_prefix(before.size());
-    name = name.substr(0, name.find("__Xla"));
-    name = name.substr(0, name.find("__."));
-    const size_t end = name.find_last_not_of("0123456789");
-    if (end != std::string_view::npos && end + 1 < name.size() && name[end] == '_')
-      name = name.substr(0, end);
-    return std::string(name);
-  }
-  return {};
-}
-
 // Functions with jit_compile=True that graphs call.
 std::set<std::string> WholeCalls(const TensorFlowSummary& summary) {
   std::set<std::string> names;
   for (const TensorFlowNode& node : summary.unclustered) {
     if (node.why != OutsideReason::kMustCompile) continue;
-    for (const std::string& function : node.functions) names.insert(FunctionName(function));
+    for (const std::string& function : node.functions)
+      names.insert(TensorFlowFunctionName(function));
   }
   names.erase("");
   return names;
@@ -57,10 +43,49 @@ std::set<std::string> WholeCalls(const TensorFlowSummary& summary) {
 std::vector<std::string> CompiledFunctions(const DumpModel& model) {
   std::set<std::string> names;
   for (const ModuleEntry& module : model.modules()) {
-    if (module.framework == "TensorFlow") names.insert(FunctionName(module.name));
+    if (module.framework == "TensorFlow") names.insert(TensorFlowFunctionName(module.name));
   }
   names.erase("");
   return {names.begin(), names.end()};
+}
+
+// Each function that the text says was converted.
+void AddConverted(std::string_view text, std::set<std::string>& names) {
+  for (std::string_view before :
+       {"conversion failed while converting ", "when trying to compile graph "}) {
+    for (size_t at = text.find(before); at != text.npos; at = text.find(before, at + 1)) {
+      const std::string_view name = text.substr(at + before.size(), 400);
+      names.insert(TensorFlowFunctionName(name.substr(0, name.find_first_of("[ .\n"))));
+    }
+  }
+  names.erase("");
+}
+
+// Functions with jit_compile=True whose compilation the logs say failed, and the first error.
+struct FailedFunctions {
+  std::set<std::string> names;
+  std::string what, fix;  // "AsString, p.py:4"; empty: the error is not known
+};
+FailedFunctions FindFailedFunctions(const DumpModel& model) {
+  FailedFunctions failed;
+  for (size_t k = 0; k < model.files().size(); ++k) {
+    if (model.files()[k].role != FileRole::kRunLog) continue;
+    // A log that cannot be read is in the warnings already.
+    (void)model.ReadFile(static_cast<int32_t>(k), [&](std::string_view text) {
+      AddConverted(text, failed.names);
+      return true;
+    });
+  }
+  if (failed.names.empty()) return failed;
+  for (const LoggedError& logged : ErrorsInLogs(model).errors) {
+    const ExplainedError& error = logged.error;
+    if (error.severity != Severity::kError) continue;
+    failed.what = error.op.empty() ? error.kind : error.op;
+    if (!error.file.empty()) failed.what += fmt::format(", {}:{}", error.file, error.line);
+    failed.fix = error.fix;
+    break;
+  }
+  return failed;
 }
 
 // The operations outside of one reason.
@@ -165,12 +190,12 @@ std::string FixOfState(AutoClustering state, bool only_cpus) {
   if (state == AutoClustering::kOn) return {};
   if (state == AutoClustering::kNotForCpu)
     return "add --tf_xla_cpu_global_jit to TF_XLA_FLAGS, or tf.function(jit_compile=True)";
-  return fmt::format("TF_XLA_FLAGS='--tf_xla_auto_jit=2{}', or tf.function(jit_compile=True)",
+  return fmt::format("add --tf_xla_auto_jit=2{} to TF_XLA_FLAGS, or tf.function(jit_compile=True)",
                      only_cpus ? " --tf_xla_cpu_global_jit" : "");
 }
 
 ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummary& summary,
-                                  AutoClustering state) {
+                                  AutoClustering state, const WholeFacts& facts) {
   ClusteringVerdict verdict;
   verdict.state = state;
   verdict.compiled = CompiledFunctions(model);
@@ -197,7 +222,19 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
     text = fmt::format("{} {} compiled as a whole", NameList(verdict.compiled),
                        VerbFor(verdict.compiled.size(), "was", "were"));
   std::set<std::string> lost = WholeCalls(summary);
-  for (const std::string& name : verdict.compiled) lost.erase(name);
+  FailedFunctions failed = FindFailedFunctions(model);
+  for (const std::string& name : verdict.compiled) {
+    lost.erase(name);
+    failed.names.erase(name);
+  }
+  for (const std::string& name : failed.names) lost.erase(name);
+  if (!failed.names.empty()) {
+    text += fmt::format(
+        "{}{} {} to be compiled as a whole (jit_compile=True), and failed{}",
+        text.empty() ? "" : "; ", NameList({failed.names.begin(), failed.names.end()}),
+        VerbFor(failed.names.size(), "was", "were"), failed.what.empty() ? "" : ": " + failed.what);
+    verdict.fix = failed.fix;
+  }
   if (!lost.empty())
     text += fmt::format("{}{} {} to be compiled as a whole (jit_compile=True), and left no module",
                         text.empty() ? "" : "; ", NameList({lost.begin(), lost.end()}),
@@ -219,13 +256,13 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
   text += StateText(state, only_cpus);
   if (state != AutoClustering::kOn && state != AutoClustering::kInScopes) {
     text += ": " + CountText(verdict, summary, other);
-    if (other.empty()) verdict.fix = FixOfState(state, only_cpus);
+    if (other.empty()) verdict.fix = FitAdvice(FixOfState(state, only_cpus), facts);
     return verdict;
   }
   text += ": " + CountText(verdict, summary, other);
   if (reasons.empty()) return verdict;
   text += "; outside: " + OutsideText(reasons, outside);
-  verdict.fix = reasons.front().fix;
+  if (verdict.fix.empty()) verdict.fix = reasons.front().fix;
   return verdict;
 }
 

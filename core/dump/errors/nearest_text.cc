@@ -69,17 +69,35 @@ int Weight(std::string_view line) {
   return 1;
 }
 
+// A number, with one word at most, as a program prints it itself: "norm 24.8".
+bool IsPlain(std::string_view line) {
+  int words = 0, digits = 0;
+  size_t letters = 0;
+  for (const char c : line) {
+    const char lower = AsciiToLower(c);
+    letters = lower >= 'a' && lower <= 'z' ? letters + 1 : 0;
+    words += letters == 2 ? 1 : 0;
+    digits += c >= '0' && c <= '9' ? 1 : 0;
+  }
+  return LevelOf(line) == '\0' && Weight(line) < 2 && words < 2 && digits > 0;
+}
+
 }  // namespace
 
 NearestText FindNearestText(std::string_view text) {
   NearestText found;
   LineReader reader(text);
   int best = 0;
-  bool only_informational = true;
+  bool only_plain = true, after_informational = false;
   for (std::string_view line; reader.Next(line);) {
     line = WithoutLogPrefix(line);
+    // "	 (OpKernel was found, but attributes didn't match) …" belongs to the line before.
+    const bool is_continued = after_informational && line.starts_with('\t');
+    after_informational = is_continued || IsInformational(line);
     found.informational += LevelOf(line) == 'I';
-    only_informational &= Trim(line).empty() || IsInformational(line);
+    if (after_informational || Trim(line).empty()) continue;
+    ++found.plain;
+    only_plain &= IsPlain(line);
     // Of several the last: Python and compilers name the error behind its traceback.
     const int weight = Weight(line);
     if (weight == 0 || weight < best) continue;
@@ -87,7 +105,12 @@ NearestText FindNearestText(std::string_view text) {
     found.line = Trim(line).substr(0, 300);
     found.at_line = reader.number();
   }
-  if (!only_informational) found.informational = 0;
+  if (!only_plain || found.informational == 0) {
+    found.informational = found.plain = 0;
+  } else {
+    found.line.clear();
+    found.at_line = 0;
+  }
   if (found.line.empty()) return found;
   std::vector<std::set<std::string>> rows;
   std::map<std::string, double, std::less<>> weights;
