@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/counted.h"
+#include "core/dump/errors/severity.h"
 #include "core/dump/logged_errors.h"
 
 namespace hloscope::dump {
@@ -77,14 +78,25 @@ FailedFunctions FindFailedFunctions(const DumpModel& model) {
     });
   }
   if (failed.names.empty()) return failed;
-  for (const LoggedError& logged : ErrorsInLogs(model).errors) {
-    const ExplainedError& error = logged.error;
-    if (error.severity != Severity::kError) continue;
-    failed.what = error.op.empty() ? error.kind : error.op;
-    if (!error.file.empty()) failed.what += fmt::format(", {}:{}", error.file, error.line);
-    failed.fix = error.fix;
-    break;
+  // Where the program catches the exception only TensorFlow's warning of it is in the log.
+  const LoggedErrors logged = ErrorsInLogs(model);
+  auto first = [&](auto is_cause) {
+    const auto at = std::ranges::find_if(
+        logged.errors, [&](const LoggedError& one) { return is_cause(one.error); });
+    return at == logged.errors.end() ? nullptr : &at->error;
+  };
+  const ExplainedError* cause =
+      first([](const ExplainedError& error) { return error.severity == Severity::kError; });
+  if (cause == nullptr) {
+    cause = first([](const ExplainedError& error) {
+      return error.severity == Severity::kWarning &&
+             SeverityOf(error.kind, '\0', error.reason) == Severity::kError;
+    });
   }
+  if (cause == nullptr) return failed;
+  failed.what = cause->op.empty() ? cause->kind : cause->op;
+  if (!cause->file.empty()) failed.what += fmt::format(", {}:{}", cause->file, cause->line);
+  failed.fix = cause->fix;
   return failed;
 }
 
