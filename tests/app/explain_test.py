@@ -127,6 +127,11 @@ class Explain(unittest.TestCase):
         answer = objects(run('explain', '--json', '-', text=log + 'norm 24.8354397\n')[1])[0]
         self.assertEqual((answer['error'], answer['read']),
                          ('no line of it looks like an error (1 informational line and 1 line that the program seems to print)', ''))
+        printed = ("epoch 0 {'accuracy': 0.25, 'mean_squared_error': 1.0975}\n4/4 - 1s - 250ms/step - accuracy: 0.2500 - loss: 1.0975\n[1.0975, 0.25]\n"
+                   'tf.Tensor(24.8, shape=(), dtype=float32)\n(5, 3)\nmean_absolute_error: 0.31\n')
+        answer = objects(run('explain', '--json', '-', text=log + printed)[1])[0]
+        self.assertEqual((answer['error'], answer['read']),
+                         ('no line of it looks like an error (1 informational line and 6 lines that the program seems to print)', ''))
         answer = objects(run('explain', '--json', '-', text=log + 'the step failed\n')[1])[0]
         self.assertEqual((answer['read'], answer['read_line']), ('the step failed', 3))
         # An unknown line among them is still what was read, an exception that is logged as information too.
