@@ -213,6 +213,8 @@ std::string ClusterText(const dump::DumpModel& model, const dump::TensorFlowClus
   }
   if (cluster.bytes_in >= 0) out += FormatText(", {} in", BytesText(cluster.bytes_in));
   if (cluster.bytes_out >= 0) out += FormatText(", {} out", BytesText(cluster.bytes_out));
+  if (!cluster.part.empty()) out += FormatText(", of {}", cluster.part);
+  if (cluster.also_without_xla) out += ", also run without XLA";
   return out + "\n";
 }
 
@@ -221,25 +223,31 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
   if (!tf.verdict.sentence.empty()) out += FormatText("  TensorFlow: {}\n", tf.verdict.sentence);
   if (!tf.verdict.fix.empty()) out += FormatText("    fix: {}\n", tf.verdict.fix);
   for (const dump::TensorFlowCluster& cluster : tf.clusters) out += ClusterText(model, cluster);
-  std::vector<dump::TensorFlowNode> nodes;
-  std::ranges::copy_if(tf.unclustered, std::back_inserter(nodes),
-                       [](const dump::TensorFlowNode& node) { return !node.eager; });
+  std::vector<dump::TensorFlowNode> nodes, in_functions;
+  std::map<std::string_view, size_t> others;  // of parts that are not of the program itself
+  for (const dump::TensorFlowNode& node : tf.unclustered) {
+    if (node.part.empty())
+      nodes.push_back(node);
+    else
+      ++others[node.part];
+  }
+  std::ranges::copy_if(tf.in_functions, std::back_inserter(in_functions),
+                       [](const dump::TensorFlowNode& node) { return node.part.empty(); });
   if (!nodes.empty()) {
     out += FormatText("  {} in no cluster:\n", Counted(nodes.size(), "TensorFlow node"));
     out += OutsideText(nodes);
   }
-  if (const size_t eager = tf.unclustered.size() - nodes.size(); eager > 0)
-    out += FormatText("  {} of operations that eager mode runs one by one (--json lists them)\n",
-                      Counted(eager, "more node"));
-  if (!tf.in_functions.empty()) {
+  for (const auto& [part, count] : others)
+    out += FormatText("  {} of {} (--json lists them)\n", Counted(count, "more node"), part);
+  if (!in_functions.empty()) {
     const bool never =
-        std::ranges::any_of(tf.in_functions, dump::IsForLackOfKernel, &dump::TensorFlowNode::why) ||
+        std::ranges::any_of(in_functions, dump::IsForLackOfKernel, &dump::TensorFlowNode::why) ||
         std::ranges::any_of(nodes, dump::StopsWhole);
     out += FormatText("  {} that {} function out of clusters{}:\n",
-                      Counted(tf.in_functions.size(), "node"),
-                      VerbFor(tf.in_functions.size(), "keeps its", "keep their"),
+                      Counted(in_functions.size(), "node"),
+                      VerbFor(in_functions.size(), "keeps its", "keep their"),
                       never ? "" : " (jit_compile=True may compile it)");
-    out += OutsideText(tf.in_functions);
+    out += OutsideText(in_functions);
   }
   if (!tf.borders.empty()) out += FormatText("  {}\n", dump::BordersText(tf.borders, BytesText));
   return out + DevicesText(tf.devices);

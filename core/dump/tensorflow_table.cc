@@ -11,6 +11,7 @@
 #include "core/base/counted.h"
 #include "core/dump/advice.h"
 #include "core/dump/run_record.h"
+#include "core/dump/tensorflow/graph_parts.h"
 #include "core/dump/tensorflow/marking.h"
 #include "core/dump/tensorflow/marking_log.h"
 #include "core/dump/tensorflow/whole_advice.h"
@@ -79,7 +80,15 @@ class Together {
     if (marked_) AddDeclustered();
     // A cluster compiled without its graph here is still one.
     for (const ModuleEntry& module : model_.modules()) AddCompiled(module);
+    for (TensorFlowNode& node : summary_->unclustered) {
+      node.part = parts_.PartOf(node.graph);
+      // What takes the next batch stands in the step itself.
+      const bool is_input = node.why == OutsideReason::kInputPipeline;
+      if (node.part.empty() && is_input && facts_[node.graph].is_keras) node.part = kKerasData;
+    }
+    for (TensorFlowNode& node : summary_->in_functions) node.part = PartOfFunction(node.function);
     for (auto& [name, cluster] : clusters_) {
+      cluster.part = parts_.PartOf(cluster.graph);
       AddModules(cluster);
       for (const std::string& device : cluster.devices) devices_.insert(device);
       summary_->clusters.push_back(std::move(cluster));
@@ -227,6 +236,7 @@ class Together {
       if (run != runs_.end()) ApplyLog(run->second, own);
       AddNode(own, facts);
     }
+    parts_.Add(**graph, file, eager);
     if (!eager) facts_[file] = std::move(facts);
     for (ClusterBorder& border : FindBorders(**graph))
       summary_->borders.push_back(std::move(border));
@@ -241,11 +251,16 @@ class Together {
   }
 
   // The graph after the marking pass is dumped too: which is which the log says, or the nodes do.
+  // That of a cluster's body is of the same graph, though the pass does not see it.
   bool IsOfMarkedGraph(int32_t file) {
     const std::string_view stem = StemOf(model_.files()[static_cast<size_t>(file)].path);
     if (runs_.contains(stem)) return marked_later_.contains(stem);
     auto graph = model_.TensorFlow(file);
     if (!graph) return true;  // told by whoever reads the graphs themselves
+    if (TensorFlowCluster* cluster = ClusterOfBody(**graph, clusters_)) {
+      cluster->also_without_xla = true;
+      return true;
+    }
     const std::set<std::string> names = MainNodes(**graph);
     const auto same = std::ranges::find_if(
         marked_graphs_, [&](const auto& marked) { return std::ranges::includes(names, marked); });
@@ -309,9 +324,8 @@ class Together {
   // Nodes that nothing in the graph kept out of a cluster.
   void LeaveOutsideScopes() {
     for (TensorFlowNode& node : summary_->unclustered) {
-      const bool could =
-          node.why >= OutsideReason::kTooSmall && node.why <= OutsideReason::kResourceOrder;
-      if (could && !node.xla_compile) SetVerdict(node, {OutsideReason::kNotInScope, {}});
+      if (CouldBeCompiled(node.why) && !node.xla_compile)
+        SetVerdict(node, {OutsideReason::kNotInScope, {}});
     }
   }
 
@@ -353,6 +367,7 @@ class Together {
   std::set<std::string> devices_;
   std::map<std::pair<std::string, std::string>, int32_t> in_functions_;  // and the first graph
   std::map<int32_t, WholeFacts> facts_;  // by graph, of those that eager mode does not run
+  GraphParts parts_;
   bool marked_ = true;
   bool saw_marked_ = false;  // a graph of the marking pass, or one with clusters
   bool saw_scopes_ = false, saw_others_ = false;  // clustered nodes with _XlaCompile, and without

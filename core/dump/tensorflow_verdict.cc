@@ -4,30 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "core/base/counted.h"
 #include "core/dump/errors/severity.h"
 #include "core/dump/logged_errors.h"
+#include "core/dump/tensorflow/graph_parts.h"
+#include "core/dump/tensorflow/marking.h"
 
 namespace hloscope::dump {
 namespace {
-
-// What the author of a program does not write: ends of functions, constants, copies.
-bool IsPlumbing(std::string_view op) {
-  constexpr std::array<std::string_view, 15> kPlumbing = {
-      "_Arg",      "_Retval",     "_DeviceArg", "_DeviceRetval", "Const",
-      "HostConst", "_EagerConst", "NoOp",       "Identity",      "IdentityN",
-      "_Send",     "_Recv",       "_HostSend",  "_HostRecv",     "_XlaRun"};
-  return std::ranges::find(kPlumbing, op) != kPlumbing.end() || op == "_XlaCompile" ||
-         op == "VarHandleOp";
-}
-
-bool IsEndOfFunction(std::string_view op) {
-  return op == "_Arg" || op == "_Retval" || op == "_DeviceArg" || op == "_DeviceRetval" ||
-         op == "NoOp";
-}
 
 // Functions with jit_compile=True that graphs call.
 std::set<std::string> WholeCalls(const TensorFlowSummary& summary) {
@@ -100,9 +86,22 @@ FailedFunctions FindFailedFunctions(const DumpModel& model) {
   return failed;
 }
 
+// The models whose steps Keras leaves to TensorFlow; `sentence` names the functions that it does
+// not.
+std::string KerasText(const DumpModel& model, const WholeFacts& facts, std::string_view sentence) {
+  std::vector<std::string> models;
+  for (const RunRecord& record : ReadRunRecords(model).list) {
+    for (const KerasStep& step : record.keras_steps) models.push_back(ToText(step));
+  }
+  if (!models.empty()) return fmt::format("Keras compiled no step of {}", fmt::join(models, ", "));
+  if (!facts.is_keras || sentence.contains("`one_step_on_")) return {};
+  return "Keras compiled no step as a whole (jit_compile is off)";
+}
+
 // The operations outside of one reason.
 struct Outside {
   std::string_view reason, fix;
+  bool could = false;  // be compiled, but for its neighbours
   int64_t count = 0;
   std::vector<std::string_view> operations;  // each once
 };
@@ -127,17 +126,72 @@ std::string OutsideText(const std::vector<Outside>& all, int64_t outside) {
   return text;
 }
 
+// Clusters that are not of the program itself.
+struct OtherClusters {
+  size_t count = 0;
+  std::set<std::string_view> parts;
+  std::vector<std::string> also_without_xla;  // of the program
+};
+OtherClusters FindOtherClusters(const TensorFlowSummary& summary) {
+  OtherClusters other;
+  for (const TensorFlowCluster& cluster : summary.clusters) {
+    if (cluster.part.empty()) {
+      if (cluster.also_without_xla) other.also_without_xla.push_back(cluster.name);
+      continue;
+    }
+    ++other.count;
+    other.parts.insert(cluster.part);
+  }
+  return other;
+}
+
 // "5 of the 7 operations are in 1 cluster".
-std::string CountText(const ClusteringVerdict& verdict, const TensorFlowSummary& summary,
-                      std::string_view other) {
+std::string CountText(const ClusteringVerdict& verdict, size_t count, std::string_view other) {
   const int64_t all = verdict.operations, clustered = verdict.clustered;
-  const std::string clusters = Counted(summary.clusters.size(), "cluster");
+  const std::string clusters = Counted(count, "cluster");
   if (all == 1)
     return fmt::format("the {}operation is in {}", other, clustered == 0 ? "no cluster" : clusters);
   if (clustered == 0) return fmt::format("none of the {}{} operations is in a cluster", other, all);
   if (clustered == all) return fmt::format("all {}{} operations are in {}", other, all, clusters);
   return fmt::format("{} of the {}{} operations {} in {}", clustered, other, all,
                      VerbFor(clustered, "is", "are"), clusters);
+}
+
+// Control flow that TensorFlow lowered to operations of its executor.
+struct LoweredFlow {
+  bool has_loop = false, has_condition = false, has_cases = false;
+  std::string_view fix;
+};
+LoweredFlow FindLoweredFlow(const TensorFlowSummary& summary) {
+  LoweredFlow found;
+  std::set<std::pair<int32_t, std::string_view>> next;
+  for (const TensorFlowNode& node : summary.unclustered) {
+    if (node.op.ends_with("NextIteration")) next.emplace(node.graph, node.name);
+  }
+  for (const TensorFlowNode& node : summary.unclustered) {
+    if (node.why != OutsideReason::kControlFlow || node.eager) continue;
+    if (found.fix.empty()) found.fix = node.fix;
+    found.has_loop |= node.op == "LoopCond";
+    found.has_cases |= node.op == "_SwitchN";
+    // The Merge of a loop takes what the last iteration gives.
+    if (node.op.ends_with("Merge")) {
+      found.has_condition |= std::ranges::none_of(node.inputs, [&](std::string_view input) {
+        return next.contains({node.graph, input.substr(0, input.find(':'))});
+      });
+    }
+  }
+  return found;
+}
+
+std::string FlowText(const LoweredFlow& flow) {
+  if (!flow.has_loop && !flow.has_condition) return {};
+  return fmt::format("; {}{}{} {} by TensorFlow's executor, not by XLA (lowered control flow)",
+                     flow.has_loop ? "tf.while_loop" : "",
+                     flow.has_loop && flow.has_condition ? " and " : "",
+                     !flow.has_condition ? ""
+                     : flow.has_cases    ? "tf.switch_case"
+                                         : "tf.cond",
+                     flow.has_loop && flow.has_condition ? "are run" : "is run");
 }
 
 std::string StateText(AutoClustering state, bool only_cpus) {
@@ -158,7 +212,8 @@ std::string StateText(AutoClustering state, bool only_cpus) {
 }  // namespace
 
 bool RunsOutside(const TensorFlowNode& node) {
-  return !node.eager && !IsPlumbing(node.op) && node.why != OutsideReason::kMustCompile;
+  return !node.eager && node.part.empty() && !IsPlumbing(node.op) &&
+         node.why != OutsideReason::kMustCompile;
 }
 
 std::string_view NameOf(AutoClustering state) {
@@ -213,16 +268,18 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
   verdict.compiled = CompiledFunctions(model);
   for (const TensorFlowCluster& cluster : summary.clusters) {
     for (const auto& [op, count] : cluster.operations) {
-      if (!IsPlumbing(op)) verdict.clustered += count;
+      if (cluster.part.empty() && !IsPlumbing(op)) verdict.clustered += count;
     }
   }
   std::vector<Outside> reasons;
   int64_t outside = 0;
   for (const TensorFlowNode& node : summary.unclustered) {
-    if (!RunsOutside(node)) continue;
+    // What tf.cond and tf.while_loop became is no operation that the author wrote.
+    if (!RunsOutside(node) || OperationReason(node.op) == OutsideReason::kControlFlow) continue;
     ++outside;
     auto at = std::ranges::find(reasons, std::string_view(node.reason), &Outside::reason);
-    if (at == reasons.end()) at = reasons.insert(at, {node.reason, node.fix, 0, {}});
+    if (at == reasons.end())
+      at = reasons.insert(at, {node.reason, node.fix, CouldBeCompiled(node.why), 0, {}});
     ++at->count;
     if (std::ranges::find(at->operations, std::string_view(node.op)) == at->operations.end())
       at->operations.push_back(node.op);
@@ -256,25 +313,45 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
         return node.eager && !IsPlumbing(node.op);
       });
   if (verdict.operations == 0 && all_eager) {
-    text = "eager mode ran each operation by itself: XLA compiles functions";
+    // Clusters of one operation each where the smallest size allows them.
+    text = summary.clusters.empty()
+               ? "eager mode ran each operation by itself: XLA compiles functions"
+               : fmt::format("eager mode ran each operation by itself, {} of them as {}",
+                             summary.clusters.size(),
+                             summary.clusters.size() == 1 ? "a cluster" : "clusters of their own");
     verdict.fix = "put the operations in a function: tf.function(jit_compile=True)";
   }
   if (verdict.operations == 0) return verdict;
   const std::string_view other = text.empty() ? "" : "other ";
+  const std::string keras = KerasText(model, facts, verdict.sentence);
+  if (!keras.empty()) text += (text.empty() ? "" : "; ") + keras;
   const bool only_cpus = std::ranges::all_of(summary.devices, [](const std::string& device) {
     return TensorFlowDeviceType(device) == "CPU";
   });
   if (!text.empty()) text += "; ";
-  text += StateText(state, only_cpus);
+  const OtherClusters others = FindOtherClusters(summary);
+  text += StateText(state, only_cpus) + ": " +
+          CountText(verdict, summary.clusters.size() - others.count, other);
   if (state != AutoClustering::kOn && state != AutoClustering::kInScopes) {
-    text += ": " + CountText(verdict, summary, other);
     if (other.empty()) verdict.fix = FitAdvice(FixOfState(state, only_cpus), facts);
     return verdict;
   }
-  text += ": " + CountText(verdict, summary, other);
-  if (reasons.empty()) return verdict;
-  text += "; outside: " + OutsideText(reasons, outside);
-  if (verdict.fix.empty()) verdict.fix = reasons.front().fix;
+  const LoweredFlow flow = FindLoweredFlow(summary);
+  if (!reasons.empty()) text += "; outside: " + OutsideText(reasons, outside);
+  text += FlowText(flow);
+  if (others.count > 0)
+    text += fmt::format("; {} of {}", Counted(others.count, "more cluster"),
+                        fmt::join(others.parts, " and of "));
+  if (!others.also_without_xla.empty())
+    text += fmt::format(
+        "; a call of {} ran without XLA: TensorFlow compiles a further shape when "
+        "it comes a second time",
+        NameList(others.also_without_xla));
+  if (!verdict.fix.empty()) return verdict;
+  if (!reasons.empty()) verdict.fix = reasons.front().fix;
+  // What could be compiled is cut in pieces by the control flow.
+  const bool is_cut = reasons.empty() || reasons.front().could;
+  if (is_cut && !flow.fix.empty() && !flow.fix.contains("fails while")) verdict.fix = flow.fix;
   return verdict;
 }
 

@@ -31,6 +31,11 @@ class Advice(unittest.TestCase):
                 self.assertIn('1 node that keeps its function out of clusters:\n', graph(name))
         self.assertIn('4 nodes that keep their function out of clusters:\n', graph('lowered_cond'))
 
+    def test_cycles(self):
+        """What would make a cycle in its neighbour's cluster can have one of its own."""
+        self.assertIn('      fix: add --tf_xla_min_cluster_size=1 to TF_XLA_FLAGS, for a cluster of its own; or remove the node on that path, '
+                      'or move it after the cluster\n', graph('cycle'))
+
     def test_constants_alone(self):
         """No size of clusters brings in a constant that only nodes outside use."""
         text = graph('tensor_array')
@@ -128,6 +133,49 @@ class AdviceForPrograms(FolderTest):
                           name='mark_for_compilation_1.pbtxt')
         self.assertNotIn('it would make a cycle', text)
         self.assertIn('      1 that count: add\n', text)
+        self.assertIn('the operation is in no cluster', text)
+        self.assertIn('; tf.while_loop is run by TensorFlow\'s executor, not by XLA (lowered control flow)\n', text)
+        self.assertIn('    fix: jit_compile=True on the function keeps tf.while_loop and tf.cond whole\n', text)
+
+    def test_lowered_conditions(self):
+        text = self.lines(node('x', '_Arg', T='DT_FLOAT'), node('if', '_Arg', T='DT_BOOL'), node('switch', 'Switch', 'x', 'if', T='DT_FLOAT'),
+                          node('then', 'Tanh', 'switch:1', T='DT_FLOAT'), node('merge', 'Merge', 'then', 'switch', T='DT_FLOAT'), name='mark_for_compilation_1.pbtxt')
+        self.assertIn('the operation is in no cluster; outside: Tanh (', text)
+        self.assertIn('; tf.cond is run by TensorFlow\'s executor, not by XLA (lowered control flow)\n', text)
+
+    def test_keras_data_adapter(self):
+        """What Keras does to arrays is not the model, in clusters and outside."""
+        function = ('  function {\n    signature {\n      name: "__inference_Dataset_map_permutation_7"\n    }\n' +
+                    ''.join(f'    node_def {{\n      name: "{name}"\n      op: "{op}"\n    }}\n' for name, op in (('range', 'Range'), ('RandomShuffle', 'RandomShuffle'))) + '  }\n')
+        self.lines(node('made', 'MapDataset', function='__inference_Dataset_map_permutation_7'), name='mark_for_compilation.pbtxt', library=function)
+        self.lines(node('args_0', '_Arg', T='DT_INT64'), node('range', 'Range', 'args_0'), node('RandomShuffle', 'RandomShuffle', 'range'),
+                   node('identity_RetVal', '_Retval', 'RandomShuffle'), name='mark_for_compilation_1.pbtxt')
+        text = self.lines(node('args_0', '_Arg', T='DT_FLOAT'), node('Log', 'Log', 'args_0', T='DT_FLOAT'), node('identity_RetVal', '_Retval', 'Log'),
+                          name='mark_for_compilation_2.pbtxt')
+        self.assertIn('the operation is in no cluster; outside: Log (', text)
+        self.assertIn("  4 more nodes of Keras's data adapter (--json lists them)\n", text)
+        self.assertNotIn('RandomShuffle', text)
+
+    def test_first_values_of_variables(self):
+        text = self.lines(node('v', '_Arg', T='DT_RESOURCE'), node('w/Initializer/zeros', 'Fill', T='DT_FLOAT'), node('w/Assign', 'AssignVariableOp', 'v', 'w/Initializer/zeros'),
+                          name='mark_for_compilation_1.pbtxt')
+        self.assertNotIn('  TensorFlow: ', text)
+        self.assertIn('  3 more nodes of the initialization of variables (--json lists them)\n', text)
+
+    def test_keras_steps(self):
+        """Models that Keras compiles nothing of, with the reason and the line of compile()."""
+        few = node('x', '_Arg', T='DT_FLOAT'), node('Log', 'Log', 'x', T='DT_FLOAT'), node('Exp', 'Exp', 'Log', T='DT_FLOAT')
+        step = '  function {\n    signature {\n      name: "__inference_one_step_on_data_7"\n    }\n  }\n'
+        text = self.lines(*few, library=step)
+        self.assertIn('TensorFlow: Keras compiled no step as a whole (jit_compile is off); auto-clustering was off', text)
+        steps = [{'model': 'sequential', 'reason': 'off', 'place': '/home/user/train.py:12'}, {'model': 'clip', 'reason': 'layer clip_1', 'place': ''},
+                 {'model': 'net', 'reason': 'cpu', 'place': 'net.py:3'}, {'model': 'later', 'reason': 'new reason', 'place': ''}]
+        self.path('hloscope-record.json', json.dumps({'framework': 'TensorFlow', 'version': '2.21.0', 'exit': 0, 'environment': {}, 'keras_steps': steps}))
+        text = info(self.folder)
+        self.assertIn('TensorFlow: Keras compiled no step of `sequential` (jit_compile=False, train.py:12), `clip` (its layer `clip_1` has supports_jit=False), '
+                      '`net` (jit_compile="auto" leaves CPUs out, net.py:3), `later` (new reason); TF_XLA_FLAGS did not enable auto-clustering: none of the 2 ', text)
+        self.assertIn('train.py:12: jit_compile_off, node sequential: compile() has jit_compile=False: XLA compiles no step of the model\n', text)
+        self.assertIn('  warning   fix: model.compile(jit_compile=True)\n', text)
 
     def test_clusters_that_are_alike(self):
         name = 'cluster_{}__XlaCompiledKernel_true__XlaHasReferenceVars_false__XlaNumConstantArgs_0__XlaNumResourceArgs_0_.1'

@@ -63,6 +63,9 @@ void AddCalled(const TensorFlowGraph& graph, WholeFacts& facts) {
   std::map<std::string_view, const TensorFlowFunction*> functions;
   for (const TensorFlowFunction& function : graph.functions)
     functions.emplace(function.name, &function);
+  // Also where the calls are inlined already.
+  for (const TensorFlowFunction& function : graph.functions)
+    facts.is_keras |= IsKerasStep(function.name);
   std::vector<const TensorFlowFunction*> work;
   auto add = [&](std::string_view name) {
     const auto at = functions.find(name);
@@ -122,6 +125,10 @@ void FitNode(TensorFlowNode& node, const WholeFacts& facts,
     node.fix =
         "take the conversion to text (tf.strings.as_string, tf.print) out of the function, or "
         "put it at the end";
+  const bool counts = node.op != "Const" && node.op != "Identity";
+  if (node.why == OutsideReason::kCycle && counts && !node.fix.empty())
+    node.fix =
+        "add --tf_xla_min_cluster_size=1 to TF_XLA_FLAGS, for a cluster of its own; or " + node.fix;
   node.fix = FitAdvice(std::move(node.fix), facts);
   if (node.why == OutsideReason::kTooSmall && min_cluster_size)
     Replace(node.reason, "4 unless set", fmt::format("{} in this run", *min_cluster_size));
