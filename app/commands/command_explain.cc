@@ -191,9 +191,13 @@ class ExplainCommand : public Command {
     std::string text =
         "no error text that hloscope knows (with the whole traceback or log it may find more)";
     if (nearest.line.empty() && nearest.informational > 0)
-      text =
-          FormatText("no line of it is an error ({})",
-                     Counted(nearest.informational, "informational line", "informational lines"));
+      text = FormatText(
+          "no line of it {} ({}{})", nearest.plain == 0 ? "is an error" : "looks like an error",
+          Counted(nearest.informational, "informational line", "informational lines"),
+          nearest.plain == 0
+              ? ""
+              : " and " + Counted(nearest.plain, "line that the program seems to print",
+                                  "lines that the program seems to print"));
     if (!nearest.line.empty())
       text += FormatText("; read: line {}, {}", nearest.at_line, nearest.line);
     if (!nearest.known.empty())

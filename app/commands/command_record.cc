@@ -107,6 +107,7 @@ class RecordCommand : public Command {
              EscapeForTerminal(report.failures));
       xla_ = std::move(report.xla);
       fallbacks_ = std::move(report.fallbacks);
+      keras_steps_ = std::move(report.keras_steps);
       WarnOfFallbacks(fallbacks_);
     }
     if (plan->profiles) {
@@ -226,8 +227,8 @@ class RecordCommand : public Command {
     if (!warnings_.empty()) return "see the warnings above";
     if (program.frameworks.front().name == "TensorFlow")
       return "TensorFlow compiles with XLA only where it is asked to; fix: "
-             "tf.function(jit_compile=True), or TF_XLA_FLAGS='--tf_xla_auto_jit=2 "
-             "--tf_xla_cpu_global_jit'";
+             "tf.function(jit_compile=True), or add --tf_xla_auto_jit=2 --tf_xla_cpu_global_jit to "
+             "TF_XLA_FLAGS";
     return "it compiled nothing with XLA, or changed XLA_FLAGS itself";
   }
 
@@ -369,7 +370,14 @@ class RecordCommand : public Command {
     for (const auto& [name, version] : xla_) json.Field(name, redactor.Text(version));
     json.EndObject().Key("host_fallbacks").BeginObject();
     for (const auto& [name, count] : fallbacks_) json.Field(redactor.Text(name), count);
-    json.EndObject().Key("environment").BeginObject();
+    json.EndObject().Key("keras_steps").BeginArray();
+    for (const dump::KerasStep& step : keras_steps_)
+      json.BeginObject()
+          .Field("model", redactor.Text(step.model))
+          .Field("reason", redactor.Text(step.reason))
+          .Field("place", redactor.Text(step.place))
+          .EndObject();
+    json.EndArray().Key("environment").BeginObject();
     for (const std::string& entry : plan.environment) {
       const size_t equals = entry.find('=');
       const std::string name = entry.substr(0, equals);
@@ -390,6 +398,7 @@ class RecordCommand : public Command {
   debug::SavedInputs inputs_;                 // with --inputs
   std::map<std::string, std::string> xla_;    // versions that the framework names
   std::map<std::string, int64_t> fallbacks_;  // what PyTorch/XLA ran on the host
+  std::vector<dump::KerasStep> keras_steps_;  // that no jit_compile compiles
   bool profiled_ = false;                     // a trace was written
   size_t cached_ = 0;                         // compilations that were read from a cache
 };

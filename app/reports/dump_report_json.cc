@@ -325,6 +325,8 @@ class Writer {
       json_.EndArray();
       BytesOrNull("bytes_in", cluster.bytes_in);
       BytesOrNull("bytes_out", cluster.bytes_out);
+      OrNull("part", cluster.part);
+      json_.Field("also_without_xla", cluster.also_without_xla);
       json_.EndObject();
     }
     json_.EndArray().Key("unclustered").BeginArray();
@@ -374,6 +376,7 @@ class Writer {
     OrNull("reason", node.reason);
     OrNull("evidence", node.evidence);
     OrNull("fix", node.fix);
+    OrNull("part", node.part);
     json_.Field("by_log", node.by_log).Field("eager", node.eager).EndObject();
   }
 

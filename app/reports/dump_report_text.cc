@@ -14,6 +14,7 @@
 #include "core/dump/errors/traceback.h"
 #include "core/dump/logged_errors.h"
 #include "core/dump/processes.h"
+#include "core/dump/tensorflow/whole_advice.h"
 #include "core/dump/tensorflow_borders.h"
 #include "core/hlo/index_text.h"
 
@@ -212,6 +213,8 @@ std::string ClusterText(const dump::DumpModel& model, const dump::TensorFlowClus
   }
   if (cluster.bytes_in >= 0) out += FormatText(", {} in", BytesText(cluster.bytes_in));
   if (cluster.bytes_out >= 0) out += FormatText(", {} out", BytesText(cluster.bytes_out));
+  if (!cluster.part.empty()) out += FormatText(", of {}", cluster.part);
+  if (cluster.also_without_xla) out += ", also run without XLA";
   return out + "\n";
 }
 
@@ -220,24 +223,31 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
   if (!tf.verdict.sentence.empty()) out += FormatText("  TensorFlow: {}\n", tf.verdict.sentence);
   if (!tf.verdict.fix.empty()) out += FormatText("    fix: {}\n", tf.verdict.fix);
   for (const dump::TensorFlowCluster& cluster : tf.clusters) out += ClusterText(model, cluster);
-  std::vector<dump::TensorFlowNode> nodes;
-  std::ranges::copy_if(tf.unclustered, std::back_inserter(nodes),
-                       [](const dump::TensorFlowNode& node) { return !node.eager; });
+  std::vector<dump::TensorFlowNode> nodes, in_functions;
+  std::map<std::string_view, size_t> others;  // of parts that are not of the program itself
+  for (const dump::TensorFlowNode& node : tf.unclustered) {
+    if (node.part.empty())
+      nodes.push_back(node);
+    else
+      ++others[node.part];
+  }
+  std::ranges::copy_if(tf.in_functions, std::back_inserter(in_functions),
+                       [](const dump::TensorFlowNode& node) { return node.part.empty(); });
   if (!nodes.empty()) {
     out += FormatText("  {} in no cluster:\n", Counted(nodes.size(), "TensorFlow node"));
     out += OutsideText(nodes);
   }
-  if (const size_t eager = tf.unclustered.size() - nodes.size(); eager > 0)
-    out += FormatText("  {} of operations that eager mode runs one by one (--json lists them)\n",
-                      Counted(eager, "more node"));
-  if (!tf.in_functions.empty()) {
+  for (const auto& [part, count] : others)
+    out += FormatText("  {} of {} (--json lists them)\n", Counted(count, "more node"), part);
+  if (!in_functions.empty()) {
     const bool never =
-        std::ranges::any_of(tf.in_functions, dump::IsForLackOfKernel, &dump::TensorFlowNode::why);
+        std::ranges::any_of(in_functions, dump::IsForLackOfKernel, &dump::TensorFlowNode::why) ||
+        std::ranges::any_of(nodes, dump::StopsWhole);
     out += FormatText("  {} that {} function out of clusters{}:\n",
-                      Counted(tf.in_functions.size(), "node"),
-                      VerbFor(tf.in_functions.size(), "keeps its", "keep their"),
+                      Counted(in_functions.size(), "node"),
+                      VerbFor(in_functions.size(), "keeps its", "keep their"),
                       never ? "" : " (jit_compile=True may compile it)");
-    out += OutsideText(tf.in_functions);
+    out += OutsideText(in_functions);
   }
   if (!tf.borders.empty()) out += FormatText("  {}\n", dump::BordersText(tf.borders, BytesText));
   return out + DevicesText(tf.devices);
@@ -290,24 +300,25 @@ std::string DevicesText(const std::vector<std::string>& devices) {
 std::string OutsideText(const std::vector<dump::TensorFlowNode>& nodes) {
   struct Group {
     std::vector<std::string_view> names;
-    std::string_view evidence, fix;
+    std::string_view evidence;
   };
-  std::map<std::string_view, Group> reasons;
+  std::map<std::pair<std::string_view, std::string_view>, Group> reasons;  // by reason and fix
   for (const dump::TensorFlowNode& node : nodes) {
     Group& group =
-        reasons[node.reason.empty() ? "the graphs give no reason" : std::string_view(node.reason)];
+        reasons[{node.reason.empty() ? "the graphs give no reason" : std::string_view(node.reason),
+                 node.fix}];
     if (group.evidence.empty()) group.evidence = node.evidence;
-    group.fix = node.fix;
     group.names.push_back(node.name);
   }
   std::string out;
-  for (const auto& [reason, group] : reasons) {
+  for (const auto& [key, group] : reasons) {
+    const auto& [reason, fix] = key;
     out += FormatText("    {} ({}):", reason, group.names.size());
     for (size_t k = 0; k < group.names.size() && k < kShown; ++k)
       out += FormatText(" {}", group.names[k]);
     out += group.names.size() > kShown ? " …\n" : "\n";
     if (!group.evidence.empty()) out += FormatText("      {}\n", group.evidence);
-    if (!group.fix.empty()) out += FormatText("      fix: {}\n", group.fix);
+    if (!fix.empty()) out += FormatText("      fix: {}\n", fix);
   }
   return out;
 }

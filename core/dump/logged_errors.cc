@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/counted.h"
 #include "core/dump/run_record.h"
 
@@ -15,6 +17,19 @@ void AddFallbacks(const DumpModel& model, LoggedErrors& logged) {
   for (const RunRecord& record : ReadRunRecords(model).list) {
     for (const auto& [operation, count] : record.host_fallbacks)
       logged.errors.push_back({record.file, HostFallback(operation, count)});
+  }
+}
+
+// Keras logs nothing where "auto" or an argument leaves jit_compile off; where it takes back what
+// compile() asked for, the log has that as well.
+void AddKerasSteps(const DumpModel& model, LoggedErrors& logged) {
+  const bool was_logged = std::ranges::any_of(
+      logged.errors, [](const LoggedError& one) { return one.error.kind == "jit_compile_off"; });
+  for (const RunRecord& record : ReadRunRecords(model).list) {
+    for (const KerasStep& step : record.keras_steps) {
+      if (was_logged && step.reason.starts_with("layer")) continue;
+      logged.errors.push_back({record.file, ToError(step)});
+    }
   }
 }
 
@@ -42,6 +57,7 @@ LoggedErrors ErrorsInLogs(const DumpModel& model) {
                                             Counted(left_out, "more error")));
   }
   AddFallbacks(model, logged);
+  AddKerasSteps(model, logged);
   return logged;
 }
 

@@ -21,6 +21,20 @@ Texts TextsOf(const nlohmann::json& object, const char* key) {
   return texts;
 }
 
+std::vector<KerasStep> KerasStepsOf(const nlohmann::json& object) {
+  std::vector<KerasStep> steps;
+  if (!object.contains("keras_steps") || !object["keras_steps"].is_array()) return steps;
+  for (const nlohmann::json& one : object["keras_steps"]) {
+    auto text = [&](const char* key) {
+      const bool is_text = one.is_object() && one.contains(key) && one[key].is_string();
+      return is_text ? one[key].get<std::string>() : std::string();
+    };
+    steps.push_back({text("model"), text("reason"), text("place")});
+    if (steps.back().model.empty() || steps.back().reason.empty()) steps.pop_back();
+  }
+  return steps;
+}
+
 std::optional<RunRecord> ParseRecord(std::string_view bytes, const Limits& limits) {
   const nlohmann::json json = ParseJson(bytes, limits).value_or(nullptr);
   if (!json.is_object() || !json.contains("framework") || !json["framework"].is_string() ||
@@ -36,6 +50,7 @@ std::optional<RunRecord> ParseRecord(std::string_view bytes, const Limits& limit
       if (count.is_number_integer()) record.host_fallbacks.emplace(name, count.get<int64_t>());
     }
   }
+  record.keras_steps = KerasStepsOf(json);
   record.packages = TextsOf(json, "packages");
   record.xla = TextsOf(json, "xla");
   record.environment = TextsOf(json, "environment");

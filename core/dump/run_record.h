@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/dump/errors/keras_steps.h"
+
 namespace hloscope::dump {
 
 inline constexpr const char* kRecordFile = "hloscope-record.json";
@@ -19,6 +21,7 @@ struct RunRecord {
   int exit = 0;
   // What PyTorch/XLA ran on the host, and how often: "aten::histc", 2.
   std::map<std::string, int64_t, std::less<>> host_fallbacks;
+  std::vector<KerasStep> keras_steps;  // that no jit_compile compiles
   std::map<std::string, std::string, std::less<>> packages, environment;
   std::map<std::string, std::string, std::less<>> xla;  // "xla_client": "467", "jaxlib_commit": …
 

@@ -11,8 +11,10 @@
 #include "core/base/counted.h"
 #include "core/dump/advice.h"
 #include "core/dump/run_record.h"
+#include "core/dump/tensorflow/graph_parts.h"
 #include "core/dump/tensorflow/marking.h"
 #include "core/dump/tensorflow/marking_log.h"
+#include "core/dump/tensorflow/whole_advice.h"
 #include "core/dump/tensorflow_borders.h"
 #include "core/dump/tensorflow_verdict.h"
 
@@ -78,7 +80,15 @@ class Together {
     if (marked_) AddDeclustered();
     // A cluster compiled without its graph here is still one.
     for (const ModuleEntry& module : model_.modules()) AddCompiled(module);
+    for (TensorFlowNode& node : summary_->unclustered) {
+      node.part = parts_.PartOf(node.graph);
+      // What takes the next batch stands in the step itself.
+      const bool is_input = node.why == OutsideReason::kInputPipeline;
+      if (node.part.empty() && is_input && facts_[node.graph].is_keras) node.part = kKerasData;
+    }
+    for (TensorFlowNode& node : summary_->in_functions) node.part = PartOfFunction(node.function);
     for (auto& [name, cluster] : clusters_) {
+      cluster.part = parts_.PartOf(cluster.graph);
       AddModules(cluster);
       for (const std::string& device : cluster.devices) devices_.insert(device);
       summary_->clusters.push_back(std::move(cluster));
@@ -102,6 +112,7 @@ class Together {
       if (point == kPoints[3] || point.empty()) break;
       summary_->unclustered.clear();
       summary_->borders.clear();
+      facts_.clear();
     }
     // Marked graphs are dumped only where they have a candidate.
     if (marked_) {
@@ -129,9 +140,19 @@ class Together {
     } else if (state != AutoClustering::kOn) {
       LeaveUnmarked(state, FixOfState(state, only_cpus));
     }
-    for (TensorFlowNode& node : summary_->unclustered) JudgeFix(node, record);
-    for (TensorFlowNode& node : summary_->in_functions) JudgeFix(node, record);
-    summary_->verdict = JudgeClustering(model_, *summary_, state);
+    std::optional<std::string> smallest;
+    if (record != nullptr) smallest = record->Flag("TF_XLA_FLAGS", "tf_xla_min_cluster_size");
+    WholeFacts all;
+    for (const auto& [file, facts] : facts_) all.Add(facts);
+    for (TensorFlowNode& node : summary_->unclustered) {
+      JudgeFix(node, record);
+      FitNode(node, facts_[node.graph], smallest);
+    }
+    for (TensorFlowNode& node : summary_->in_functions) {
+      JudgeFix(node, record);
+      FitNode(node, facts_[in_functions_[{node.function, node.name}]], smallest);
+    }
+    summary_->verdict = JudgeClustering(model_, *summary_, state, all);
   }
 
   // Leaves out flags that the run had, and those that this TensorFlow does not take.
@@ -193,6 +214,8 @@ class Together {
       marked_graphs_.insert(MainNodes(**graph));
     }
     const bool eager = IsEagerGraph(**graph);
+    WholeFacts facts;
+    AddCalled(**graph, facts);
     for (const TensorFlowNode& node : (*graph)->nodes) {
       if (!node.device.empty()) devices_.insert(node.device);
       if (!node.cluster.empty()) {
@@ -201,7 +224,7 @@ class Together {
       }
       if (!node.function.empty()) {
         const bool is_new = node.why != OutsideReason::kUnknown &&
-                            in_functions_.emplace(node.function, node.name).second;
+                            in_functions_.try_emplace({node.function, node.name}, file).second;
         if (is_new) summary_->in_functions.push_back(node);
         continue;
       }
@@ -211,7 +234,10 @@ class Together {
       own.eager = eager;
       if (point.ends_with("annotated")) TakeAnnotation(own.name, own.cluster);
       if (run != runs_.end()) ApplyLog(run->second, own);
+      AddNode(own, facts);
     }
+    parts_.Add(**graph, file, eager);
+    if (!eager) facts_[file] = std::move(facts);
     for (ClusterBorder& border : FindBorders(**graph))
       summary_->borders.push_back(std::move(border));
   }
@@ -225,11 +251,16 @@ class Together {
   }
 
   // The graph after the marking pass is dumped too: which is which the log says, or the nodes do.
+  // That of a cluster's body is of the same graph, though the pass does not see it.
   bool IsOfMarkedGraph(int32_t file) {
     const std::string_view stem = StemOf(model_.files()[static_cast<size_t>(file)].path);
     if (runs_.contains(stem)) return marked_later_.contains(stem);
     auto graph = model_.TensorFlow(file);
     if (!graph) return true;  // told by whoever reads the graphs themselves
+    if (TensorFlowCluster* cluster = ClusterOfBody(**graph, clusters_)) {
+      cluster->also_without_xla = true;
+      return true;
+    }
     const std::set<std::string> names = MainNodes(**graph);
     const auto same = std::ranges::find_if(
         marked_graphs_, [&](const auto& marked) { return std::ranges::includes(names, marked); });
@@ -293,9 +324,8 @@ class Together {
   // Nodes that nothing in the graph kept out of a cluster.
   void LeaveOutsideScopes() {
     for (TensorFlowNode& node : summary_->unclustered) {
-      const bool could =
-          node.why >= OutsideReason::kTooSmall && node.why <= OutsideReason::kResourceOrder;
-      if (could && !node.xla_compile) SetVerdict(node, {OutsideReason::kNotInScope, {}});
+      if (CouldBeCompiled(node.why) && !node.xla_compile)
+        SetVerdict(node, {OutsideReason::kNotInScope, {}});
     }
   }
 
@@ -335,7 +365,9 @@ class Together {
   std::set<std::string, std::less<>> marked_later_;      // graphs after those that were marked
   std::multiset<std::set<std::string>> marked_graphs_;   // by the names of their nodes
   std::set<std::string> devices_;
-  std::set<std::pair<std::string, std::string>> in_functions_;
+  std::map<std::pair<std::string, std::string>, int32_t> in_functions_;  // and the first graph
+  std::map<int32_t, WholeFacts> facts_;  // by graph, of those that eager mode does not run
+  GraphParts parts_;
   bool marked_ = true;
   bool saw_marked_ = false;  // a graph of the marking pass, or one with clusters
   bool saw_scopes_ = false, saw_others_ = false;  // clustered nodes with _XlaCompile, and without

@@ -4,51 +4,24 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "core/base/counted.h"
+#include "core/dump/errors/severity.h"
+#include "core/dump/logged_errors.h"
+#include "core/dump/tensorflow/graph_parts.h"
+#include "core/dump/tensorflow/marking.h"
 
 namespace hloscope::dump {
 namespace {
-
-// What the author of a program does not write: ends of functions, constants, copies.
-bool IsPlumbing(std::string_view op) {
-  constexpr std::array<std::string_view, 15> kPlumbing = {
-      "_Arg",      "_Retval",     "_DeviceArg", "_DeviceRetval", "Const",
-      "HostConst", "_EagerConst", "NoOp",       "Identity",      "IdentityN",
-      "_Send",     "_Recv",       "_HostSend",  "_HostRecv",     "_XlaRun"};
-  return std::ranges::find(kPlumbing, op) != kPlumbing.end() || op == "_XlaCompile" ||
-         op == "VarHandleOp";
-}
-
-bool IsEndOfFunction(std::string_view op) {
-  return op == "_Arg" || op == "_Retval" || op == "_DeviceArg" || op == "_DeviceRetval" ||
-         op == "NoOp";
-}
-
-// "step" of "__inference_step_13" and of the module "a_inference_step_13__XlaMustCompile_true….1";
-// empty: it is no function of the program's.
-std::string FunctionName(std::string_view name) {
-  for (std::string_view before : {"__inference_", "a_inference_", "__forward_", "__backward_"}) {
-    if (!name.starts_with(before)) continue;
-    name.remove_prefix(before.size());
-    name = name.substr(0, name.find("__Xla"));
-    name = name.substr(0, name.find("__."));
-    const size_t end = name.find_last_not_of("0123456789");
-    if (end != std::string_view::npos && end + 1 < name.size() && name[end] == '_')
-      name = name.substr(0, end);
-    return std::string(name);
-  }
-  return {};
-}
 
 // Functions with jit_compile=True that graphs call.
 std::set<std::string> WholeCalls(const TensorFlowSummary& summary) {
   std::set<std::string> names;
   for (const TensorFlowNode& node : summary.unclustered) {
     if (node.why != OutsideReason::kMustCompile) continue;
-    for (const std::string& function : node.functions) names.insert(FunctionName(function));
+    for (const std::string& function : node.functions)
+      names.insert(TensorFlowFunctionName(function));
   }
   names.erase("");
   return names;
@@ -57,15 +30,78 @@ std::set<std::string> WholeCalls(const TensorFlowSummary& summary) {
 std::vector<std::string> CompiledFunctions(const DumpModel& model) {
   std::set<std::string> names;
   for (const ModuleEntry& module : model.modules()) {
-    if (module.framework == "TensorFlow") names.insert(FunctionName(module.name));
+    if (module.framework == "TensorFlow") names.insert(TensorFlowFunctionName(module.name));
   }
   names.erase("");
   return {names.begin(), names.end()};
 }
 
+// Each function that the text says was converted.
+void AddConverted(std::string_view text, std::set<std::string>& names) {
+  for (std::string_view before :
+       {"conversion failed while converting ", "when trying to compile graph "}) {
+    for (size_t at = text.find(before); at != text.npos; at = text.find(before, at + 1)) {
+      const std::string_view name = text.substr(at + before.size(), 400);
+      names.insert(TensorFlowFunctionName(name.substr(0, name.find_first_of("[ .\n"))));
+    }
+  }
+  names.erase("");
+}
+
+// Functions with jit_compile=True whose compilation the logs say failed, and the first error.
+struct FailedFunctions {
+  std::set<std::string> names;
+  std::string what, fix;  // "AsString, p.py:4"; empty: the error is not known
+};
+FailedFunctions FindFailedFunctions(const DumpModel& model) {
+  FailedFunctions failed;
+  for (size_t k = 0; k < model.files().size(); ++k) {
+    if (model.files()[k].role != FileRole::kRunLog) continue;
+    // A log that cannot be read is in the warnings already.
+    (void)model.ReadFile(static_cast<int32_t>(k), [&](std::string_view text) {
+      AddConverted(text, failed.names);
+      return true;
+    });
+  }
+  if (failed.names.empty()) return failed;
+  // Where the program catches the exception only TensorFlow's warning of it is in the log.
+  const LoggedErrors logged = ErrorsInLogs(model);
+  auto first = [&](auto is_cause) {
+    const auto at = std::ranges::find_if(
+        logged.errors, [&](const LoggedError& one) { return is_cause(one.error); });
+    return at == logged.errors.end() ? nullptr : &at->error;
+  };
+  const ExplainedError* cause =
+      first([](const ExplainedError& error) { return error.severity == Severity::kError; });
+  if (cause == nullptr) {
+    cause = first([](const ExplainedError& error) {
+      return error.severity == Severity::kWarning &&
+             SeverityOf(error.kind, '\0', error.reason) == Severity::kError;
+    });
+  }
+  if (cause == nullptr) return failed;
+  failed.what = cause->op.empty() ? cause->kind : cause->op;
+  if (!cause->file.empty()) failed.what += fmt::format(", {}:{}", cause->file, cause->line);
+  failed.fix = cause->fix;
+  return failed;
+}
+
+// The models whose steps Keras leaves to TensorFlow; `sentence` names the functions that it does
+// not.
+std::string KerasText(const DumpModel& model, const WholeFacts& facts, std::string_view sentence) {
+  std::vector<std::string> models;
+  for (const RunRecord& record : ReadRunRecords(model).list) {
+    for (const KerasStep& step : record.keras_steps) models.push_back(ToText(step));
+  }
+  if (!models.empty()) return fmt::format("Keras compiled no step of {}", fmt::join(models, ", "));
+  if (!facts.is_keras || sentence.contains("`one_step_on_")) return {};
+  return "Keras compiled no step as a whole (jit_compile is off)";
+}
+
 // The operations outside of one reason.
 struct Outside {
   std::string_view reason, fix;
+  bool could = false;  // be compiled, but for its neighbours
   int64_t count = 0;
   std::vector<std::string_view> operations;  // each once
 };
@@ -90,17 +126,72 @@ std::string OutsideText(const std::vector<Outside>& all, int64_t outside) {
   return text;
 }
 
+// Clusters that are not of the program itself.
+struct OtherClusters {
+  size_t count = 0;
+  std::set<std::string_view> parts;
+  std::vector<std::string> also_without_xla;  // of the program
+};
+OtherClusters FindOtherClusters(const TensorFlowSummary& summary) {
+  OtherClusters other;
+  for (const TensorFlowCluster& cluster : summary.clusters) {
+    if (cluster.part.empty()) {
+      if (cluster.also_without_xla) other.also_without_xla.push_back(cluster.name);
+      continue;
+    }
+    ++other.count;
+    other.parts.insert(cluster.part);
+  }
+  return other;
+}
+
 // "5 of the 7 operations are in 1 cluster".
-std::string CountText(const ClusteringVerdict& verdict, const TensorFlowSummary& summary,
-                      std::string_view other) {
+std::string CountText(const ClusteringVerdict& verdict, size_t count, std::string_view other) {
   const int64_t all = verdict.operations, clustered = verdict.clustered;
-  const std::string clusters = Counted(summary.clusters.size(), "cluster");
+  const std::string clusters = Counted(count, "cluster");
   if (all == 1)
     return fmt::format("the {}operation is in {}", other, clustered == 0 ? "no cluster" : clusters);
   if (clustered == 0) return fmt::format("none of the {}{} operations is in a cluster", other, all);
   if (clustered == all) return fmt::format("all {}{} operations are in {}", other, all, clusters);
   return fmt::format("{} of the {}{} operations {} in {}", clustered, other, all,
                      VerbFor(clustered, "is", "are"), clusters);
+}
+
+// Control flow that TensorFlow lowered to operations of its executor.
+struct LoweredFlow {
+  bool has_loop = false, has_condition = false, has_cases = false;
+  std::string_view fix;
+};
+LoweredFlow FindLoweredFlow(const TensorFlowSummary& summary) {
+  LoweredFlow found;
+  std::set<std::pair<int32_t, std::string_view>> next;
+  for (const TensorFlowNode& node : summary.unclustered) {
+    if (node.op.ends_with("NextIteration")) next.emplace(node.graph, node.name);
+  }
+  for (const TensorFlowNode& node : summary.unclustered) {
+    if (node.why != OutsideReason::kControlFlow || node.eager) continue;
+    if (found.fix.empty()) found.fix = node.fix;
+    found.has_loop |= node.op == "LoopCond";
+    found.has_cases |= node.op == "_SwitchN";
+    // The Merge of a loop takes what the last iteration gives.
+    if (node.op.ends_with("Merge")) {
+      found.has_condition |= std::ranges::none_of(node.inputs, [&](std::string_view input) {
+        return next.contains({node.graph, input.substr(0, input.find(':'))});
+      });
+    }
+  }
+  return found;
+}
+
+std::string FlowText(const LoweredFlow& flow) {
+  if (!flow.has_loop && !flow.has_condition) return {};
+  return fmt::format("; {}{}{} {} by TensorFlow's executor, not by XLA (lowered control flow)",
+                     flow.has_loop ? "tf.while_loop" : "",
+                     flow.has_loop && flow.has_condition ? " and " : "",
+                     !flow.has_condition ? ""
+                     : flow.has_cases    ? "tf.switch_case"
+                                         : "tf.cond",
+                     flow.has_loop && flow.has_condition ? "are run" : "is run");
 }
 
 std::string StateText(AutoClustering state, bool only_cpus) {
@@ -121,7 +212,8 @@ std::string StateText(AutoClustering state, bool only_cpus) {
 }  // namespace
 
 bool RunsOutside(const TensorFlowNode& node) {
-  return !node.eager && !IsPlumbing(node.op) && node.why != OutsideReason::kMustCompile;
+  return !node.eager && node.part.empty() && !IsPlumbing(node.op) &&
+         node.why != OutsideReason::kMustCompile;
 }
 
 std::string_view NameOf(AutoClustering state) {
@@ -165,27 +257,29 @@ std::string FixOfState(AutoClustering state, bool only_cpus) {
   if (state == AutoClustering::kOn) return {};
   if (state == AutoClustering::kNotForCpu)
     return "add --tf_xla_cpu_global_jit to TF_XLA_FLAGS, or tf.function(jit_compile=True)";
-  return fmt::format("TF_XLA_FLAGS='--tf_xla_auto_jit=2{}', or tf.function(jit_compile=True)",
+  return fmt::format("add --tf_xla_auto_jit=2{} to TF_XLA_FLAGS, or tf.function(jit_compile=True)",
                      only_cpus ? " --tf_xla_cpu_global_jit" : "");
 }
 
 ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummary& summary,
-                                  AutoClustering state) {
+                                  AutoClustering state, const WholeFacts& facts) {
   ClusteringVerdict verdict;
   verdict.state = state;
   verdict.compiled = CompiledFunctions(model);
   for (const TensorFlowCluster& cluster : summary.clusters) {
     for (const auto& [op, count] : cluster.operations) {
-      if (!IsPlumbing(op)) verdict.clustered += count;
+      if (cluster.part.empty() && !IsPlumbing(op)) verdict.clustered += count;
     }
   }
   std::vector<Outside> reasons;
   int64_t outside = 0;
   for (const TensorFlowNode& node : summary.unclustered) {
-    if (!RunsOutside(node)) continue;
+    // What tf.cond and tf.while_loop became is no operation that the author wrote.
+    if (!RunsOutside(node) || OperationReason(node.op) == OutsideReason::kControlFlow) continue;
     ++outside;
     auto at = std::ranges::find(reasons, std::string_view(node.reason), &Outside::reason);
-    if (at == reasons.end()) at = reasons.insert(at, {node.reason, node.fix, 0, {}});
+    if (at == reasons.end())
+      at = reasons.insert(at, {node.reason, node.fix, CouldBeCompiled(node.why), 0, {}});
     ++at->count;
     if (std::ranges::find(at->operations, std::string_view(node.op)) == at->operations.end())
       at->operations.push_back(node.op);
@@ -197,7 +291,19 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
     text = fmt::format("{} {} compiled as a whole", NameList(verdict.compiled),
                        VerbFor(verdict.compiled.size(), "was", "were"));
   std::set<std::string> lost = WholeCalls(summary);
-  for (const std::string& name : verdict.compiled) lost.erase(name);
+  FailedFunctions failed = FindFailedFunctions(model);
+  for (const std::string& name : verdict.compiled) {
+    lost.erase(name);
+    failed.names.erase(name);
+  }
+  for (const std::string& name : failed.names) lost.erase(name);
+  if (!failed.names.empty()) {
+    text += fmt::format(
+        "{}{} {} to be compiled as a whole (jit_compile=True), and failed{}",
+        text.empty() ? "" : "; ", NameList({failed.names.begin(), failed.names.end()}),
+        VerbFor(failed.names.size(), "was", "were"), failed.what.empty() ? "" : ": " + failed.what);
+    verdict.fix = failed.fix;
+  }
   if (!lost.empty())
     text += fmt::format("{}{} {} to be compiled as a whole (jit_compile=True), and left no module",
                         text.empty() ? "" : "; ", NameList({lost.begin(), lost.end()}),
@@ -207,25 +313,45 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
         return node.eager && !IsPlumbing(node.op);
       });
   if (verdict.operations == 0 && all_eager) {
-    text = "eager mode ran each operation by itself: XLA compiles functions";
+    // Clusters of one operation each where the smallest size allows them.
+    text = summary.clusters.empty()
+               ? "eager mode ran each operation by itself: XLA compiles functions"
+               : fmt::format("eager mode ran each operation by itself, {} of them as {}",
+                             summary.clusters.size(),
+                             summary.clusters.size() == 1 ? "a cluster" : "clusters of their own");
     verdict.fix = "put the operations in a function: tf.function(jit_compile=True)";
   }
   if (verdict.operations == 0) return verdict;
   const std::string_view other = text.empty() ? "" : "other ";
+  const std::string keras = KerasText(model, facts, verdict.sentence);
+  if (!keras.empty()) text += (text.empty() ? "" : "; ") + keras;
   const bool only_cpus = std::ranges::all_of(summary.devices, [](const std::string& device) {
     return TensorFlowDeviceType(device) == "CPU";
   });
   if (!text.empty()) text += "; ";
-  text += StateText(state, only_cpus);
+  const OtherClusters others = FindOtherClusters(summary);
+  text += StateText(state, only_cpus) + ": " +
+          CountText(verdict, summary.clusters.size() - others.count, other);
   if (state != AutoClustering::kOn && state != AutoClustering::kInScopes) {
-    text += ": " + CountText(verdict, summary, other);
-    if (other.empty()) verdict.fix = FixOfState(state, only_cpus);
+    if (other.empty()) verdict.fix = FitAdvice(FixOfState(state, only_cpus), facts);
     return verdict;
   }
-  text += ": " + CountText(verdict, summary, other);
-  if (reasons.empty()) return verdict;
-  text += "; outside: " + OutsideText(reasons, outside);
-  verdict.fix = reasons.front().fix;
+  const LoweredFlow flow = FindLoweredFlow(summary);
+  if (!reasons.empty()) text += "; outside: " + OutsideText(reasons, outside);
+  text += FlowText(flow);
+  if (others.count > 0)
+    text += fmt::format("; {} of {}", Counted(others.count, "more cluster"),
+                        fmt::join(others.parts, " and of "));
+  if (!others.also_without_xla.empty())
+    text += fmt::format(
+        "; a call of {} ran without XLA: TensorFlow compiles a further shape when "
+        "it comes a second time",
+        NameList(others.also_without_xla));
+  if (!verdict.fix.empty()) return verdict;
+  if (!reasons.empty()) verdict.fix = reasons.front().fix;
+  // What could be compiled is cut in pieces by the control flow.
+  const bool is_cut = reasons.empty() || reasons.front().could;
+  if (is_cut && !flow.fix.empty() && !flow.fix.contains("fails while")) verdict.fix = flow.fix;
   return verdict;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/dump/dump_model.h"
 #include "core/dump/run_record.h"
+#include "core/dump/tensorflow/whole_advice.h"
 
 namespace hloscope::dump {
 
@@ -21,8 +22,9 @@ AutoClustering StateByFlags(const RunRecord* record, bool only_cpus);
 // The flags that make auto-clustering look at the graphs, of those that are not set.
 std::string FixOfState(AutoClustering state, bool only_cpus);
 
-// The verdict on a summary whose nodes are complete.
+// The verdict on a summary whose nodes are complete; `facts` of all graphs that eager mode does not
+// run.
 ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummary& summary,
-                                  AutoClustering state);
+                                  AutoClustering state, const WholeFacts& facts);
 
 }  // namespace hloscope::dump

@@ -116,6 +116,24 @@ class Explain(unittest.TestCase):
         answer = objects(out)[0]
         self.assertEqual((status, answer['error']), (1, 'no line of it is an error (2 informational lines)'))
         self.assertEqual((answer['read'], answer['nearest_kind'], answer['nearest_text']), ('', '', ''))
+
+    def test_lines_of_informational_messages(self):
+        """What follows a message of level I belongs to it, and what the program prints is no error."""
+        log = ("I0000 00:00:1796059553.132048   20408 compilability_check_util.cc:62] Found uncompilable node c (op _EagerConst): No registered "
+               "'_EagerConst' OpKernel for XLA_CPU_JIT devices compatible with node {{node _EagerConst}}\n"
+               "\t (OpKernel was found, but attributes didn't match) Requested Attributes: T=DT_STRING\n")
+        answer = objects(run('explain', '--json', '-', text=log)[1])[0]
+        self.assertEqual((answer['error'], answer['read']), ('no line of it is an error (1 informational line)', ''))
+        answer = objects(run('explain', '--json', '-', text=log + 'norm 24.8354397\n')[1])[0]
+        self.assertEqual((answer['error'], answer['read']),
+                         ('no line of it looks like an error (1 informational line and 1 line that the program seems to print)', ''))
+        printed = ("epoch 0 {'accuracy': 0.25, 'mean_squared_error': 1.0975}\n4/4 - 1s - 250ms/step - accuracy: 0.2500 - loss: 1.0975\n[1.0975, 0.25]\n"
+                   'tf.Tensor(24.8, shape=(), dtype=float32)\n(5, 3)\nmean_absolute_error: 0.31\n')
+        answer = objects(run('explain', '--json', '-', text=log + printed)[1])[0]
+        self.assertEqual((answer['error'], answer['read']),
+                         ('no line of it looks like an error (1 informational line and 6 lines that the program seems to print)', ''))
+        answer = objects(run('explain', '--json', '-', text=log + 'the step failed\n')[1])[0]
+        self.assertEqual((answer['read'], answer['read_line']), ('the step failed', 3))
         # An unknown line among them is still what was read, an exception that is logged as information too.
         for line, read in (('the carburettor is stuck', 'the carburettor is stuck'),
                            ('I0517 16:48:59.615311 140650292352064 run.py:255] CarburettorError: it is stuck', 'CarburettorError: it is stuck')):

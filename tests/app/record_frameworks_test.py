@@ -96,6 +96,25 @@ class RecordFramework(FolderTest):
             self.assertEqual(text.count('compiled again: '), 1, text)
             self.assertIn(THIS.again, text)
 
+    def test_keras_models_that_are_not_compiled(self):
+        """Keras logs nothing of it: the reason and the line of compile() come from the hook."""
+        if FRAMEWORK != 'tensorflow':
+            self.skipTest('Keras runs on TensorFlow here')
+        self.path('keras_steps.py', """
+import keras, numpy
+x, y = numpy.ones((8, 4), 'f'), numpy.ones((8, 1), 'f')
+for name, options in ('off', {'jit_compile': False}), ('on', {'jit_compile': True}), ('auto', {}), ('eager', {'run_eagerly': True}):
+    model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(1)], name=name)
+    model.compile('sgd', 'mse', **options)
+    model.fit(x, y, verbose=0)
+""")
+        subprocess.run([HLOSCOPE, 'record', '--dump', 'steps', '--json', '--', PYTHON, 'keras_steps.py'], cwd=self.folder,
+                       env=self.environment, capture_output=True, text=True, timeout=600, check=True)
+        with open(os.path.join(self.folder, 'steps', 'hloscope-record.json'), encoding='utf-8') as file:
+            steps = json.load(file)['keras_steps']
+        self.assertEqual([(one['model'], one['reason'], one['place'].rsplit(':', 1)[-1]) for one in steps],
+                         [('off', 'off', '6'), ('auto', 'cpu', '6'), ('eager', 'eager', '6')])
+
     def test_inputs_of_keras(self):
         """The compiled steps of fit (a whole batch and the rest) and predict, which are called inside of a graph."""
         if FRAMEWORK != 'tensorflow':

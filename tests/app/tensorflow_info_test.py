@@ -31,6 +31,11 @@ class Advice(unittest.TestCase):
                 self.assertIn('1 node that keeps its function out of clusters:\n', graph(name))
         self.assertIn('4 nodes that keep their function out of clusters:\n', graph('lowered_cond'))
 
+    def test_cycles(self):
+        """What would make a cycle in its neighbour's cluster can have one of its own."""
+        self.assertIn('      fix: add --tf_xla_min_cluster_size=1 to TF_XLA_FLAGS, for a cluster of its own; or remove the node on that path, '
+                      'or move it after the cluster\n', graph('cycle'))
+
     def test_constants_alone(self):
         """No size of clusters brings in a constant that only nodes outside use."""
         text = graph('tensor_array')
@@ -38,7 +43,152 @@ class Advice(unittest.TestCase):
                       'TensorArrayReadV3/index', text)
         self.assertIn('      feeds only TensorArrayReadV3 (TensorArrayReadV3), which is outside\n', text)
         self.assertNotIn('--tf_xla_min_cluster_size', text)
-        self.assertIn('      fix: TF_XLA_FLAGS=--tf_xla_min_cluster_size=1\n', graph('too_small'))
+        self.assertIn('      fix: add --tf_xla_min_cluster_size=1 to TF_XLA_FLAGS\n', graph('too_small'))
+
+
+def node(name, op, *inputs, function='', **types):
+    """A node of a GraphDef in text; `function` is what it calls."""
+    lines = [f'name: "{name}"', f'op: "{op}"', *(f'input: "{one}"' for one in inputs), 'device: "/job:localhost/replica:0/task:0/device:CPU:0"']
+    lines += [f'attr {{ key: "{key}" value {{ type: {value} }} }}' for key, value in types.items()]
+    if function:
+        lines.append(f'attr {{ key: "f" value {{ func {{ name: "{function}" }} }} }}')
+    return '\n'.join(lines)
+
+
+def graph_def(*nodes, library=''):
+    return ''.join('node {\n' + one + '\n}\n' for one in nodes) + f'library {{\n{library}}}\nversions {{\n  producer: 2000\n}}\n'
+
+
+FAILED = """W0000 00:00:1796059820.395085   20408 op_kernel.cc:1858] OP_REQUIRES failed at xla_ops.cc:602 : INVALID_ARGUMENT: Detected unsupported operations \
+when trying to compile graph __inference_hot_19[_XlaMustCompile=true] on XLA_CPU_JIT: AsString (No registered 'AsString' OpKernel for XLA_CPU_JIT \
+devices compatible with node {{function_node __inference_helper_14}}{{node AsString}}){{function_node __inference_helper_14}}{{node AsString}}
+The op is created at: 
+File "p.py", line 10, in <module>
+File "p.py", line 8, in hot
+File "p.py", line 4, in helper
+\ttf2xla conversion failed while converting __inference_hot_19[_XlaMustCompile=true].
+"""
+
+
+class AdviceForPrograms(FolderTest):
+    """What is advised fits the program: jit_compile=True where it helps, flags in addition to those that are set."""
+    POINT = 'before_increase_dynamism_for_auto_jit_pass.pbtxt'
+
+    def lines(self, *nodes, name=POINT, flags=None, library=''):
+        self.path(name, graph_def(*nodes, library=library))
+        if flags is not None:
+            record = {'framework': 'TensorFlow', 'version': '2.21.0', 'exit': 0, 'environment': {'TF_XLA_FLAGS': flags}}
+            self.path('hloscope-record.json', json.dumps(record))
+        return info(self.folder)
+
+    def test_a_function_that_failed(self):
+        self.path('stderr.log', FAILED)
+        text = self.lines(node('x', '_Arg', T='DT_FLOAT'), node('Fill', 'Fill', 'x', T='DT_FLOAT'))
+        self.assertIn('TensorFlow: `hot` was to be compiled as a whole (jit_compile=True), and failed: AsString, p.py:4\n', text)
+        self.assertIn('    fix: keep AsString outside the function with jit_compile=True\n', text)
+        self.assertNotIn('eager mode ran each', text)
+
+    def test_operations_that_xla_refuses(self):
+        numbers = node('x', '_Arg', T='DT_FLOAT'), node('Log', 'Log', 'x', T='DT_FLOAT'), node('Exp', 'Exp', 'Log', T='DT_FLOAT')
+        text = self.lines(*numbers, flags='--tf_xla_auto_jit=2')
+        self.assertIn('fix: add --tf_xla_cpu_global_jit to TF_XLA_FLAGS, or tf.function(jit_compile=True)\n', text)
+        text = self.lines(*numbers, node('AsString', 'AsString', 'Exp', T='DT_FLOAT'), node('n', 'StringLength', 'AsString'), flags='--tf_xla_auto_jit=2')
+        self.assertIn('or tf.function(jit_compile=True); but jit_compile=True fails while the function holds AsString, StringLength: '
+                      'XLA has no kernel for them\n', text)
+        text = self.lines(*numbers, node('loop', 'Enter', 'Exp', T='DT_FLOAT'), node('ids', 'LookupTableFindV2', 'Exp'), name='mark_for_compilation_1.pbtxt')
+        self.assertIn('keeps tf.while_loop and tf.cond whole; but jit_compile=True fails while the function holds LookupTableFindV2: '
+                      'XLA has no kernel for it\n', text)
+
+    def test_lists_that_grow(self):
+        text = self.lines(node('x', '_Arg', T='DT_FLOAT'), node('Log', 'Log', 'x', T='DT_FLOAT'), node('s', 'TensorListSetItem', 'x', element_dtype='DT_FLOAT'),
+                          name='mark_for_compilation_1.pbtxt')
+        self.assertIn('fix: jit_compile=True on the function compiles the whole list; before, give each tf.TensorArray its size: ', text)
+
+    def test_flags_are_added(self):
+        few = node('x', '_Arg', T='DT_FLOAT'), node('Log', 'Log', 'x', T='DT_FLOAT'), node('identity_RetVal', '_Retval', 'Log', T='DT_FLOAT')
+        text = self.lines(*few, name='mark_for_compilation_1.pbtxt', flags='--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit --tf_xla_min_cluster_size=3')
+        self.assertIn('smaller than --tf_xla_min_cluster_size (3 in this run; constants and identities do not count) (1): Log\n', text)
+        self.assertIn('fix: add --tf_xla_min_cluster_size=1 to TF_XLA_FLAGS\n', text)
+        text = self.lines(*few, name='mark_for_compilation_1.pbtxt', flags='--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit')
+        self.assertIn('(4 unless set; ', text)
+
+    def test_text_made_of_numbers(self):
+        text = self.lines(node('x', '_Arg', T='DT_FLOAT'), node('s', 'AsString', 'x', T='DT_FLOAT'), node('n', 'StringLength', 's'),
+                          name='mark_for_compilation_1.pbtxt')
+        self.assertIn('(1): s\n      no kernel for AsString\n      fix: take the conversion to text (tf.strings.as_string, tf.print) out of the '
+                      'function, or put it at the end\n', text)
+        self.assertIn('(1): n\n      no kernel for StringLength\n      fix: convert to numbers before', text)
+
+    def test_functions_of_keras(self):
+        step = '  function {\n    signature {\n      name: "__inference_one_step_on_data_7"\n    }\n  }\n'
+        text = self.lines(node('x', '_Arg', T='DT_FLOAT'), node('Log', 'Log', 'x', T='DT_FLOAT'), node('loop', 'Enter', 'Log', T='DT_FLOAT'),
+                          node('call', 'StatefulPartitionedCall', 'x', function='__inference_one_step_on_data_7'), name='mark_for_compilation_1.pbtxt', library=step)
+        self.assertIn('fix: model.compile(jit_compile=True) keeps tf.while_loop and tf.cond whole\n', text)
+
+    def test_turns_of_a_loop_are_no_cycle(self):
+        text = self.lines(node('x', '_Arg', T='DT_FLOAT'), node('enter', 'Enter', 'x', T='DT_FLOAT'), node('merge', 'Merge', 'enter', 'next', T='DT_FLOAT'),
+                          node('cond', 'LoopCond', 'merge'), node('switch', 'Switch', 'merge', 'cond', T='DT_FLOAT'),
+                          node('body', 'Identity', 'switch:1', T='DT_FLOAT'), node('one', 'Const', '^body', dtype='DT_FLOAT'),
+                          node('add', 'AddV2', 'body', 'one', T='DT_FLOAT'), node('next', 'NextIteration', 'add', T='DT_FLOAT'),
+                          name='mark_for_compilation_1.pbtxt')
+        self.assertNotIn('it would make a cycle', text)
+        self.assertIn('      1 that count: add\n', text)
+        self.assertIn('the operation is in no cluster', text)
+        self.assertIn('; tf.while_loop is run by TensorFlow\'s executor, not by XLA (lowered control flow)\n', text)
+        self.assertIn('    fix: jit_compile=True on the function keeps tf.while_loop and tf.cond whole\n', text)
+
+    def test_lowered_conditions(self):
+        text = self.lines(node('x', '_Arg', T='DT_FLOAT'), node('if', '_Arg', T='DT_BOOL'), node('switch', 'Switch', 'x', 'if', T='DT_FLOAT'),
+                          node('then', 'Tanh', 'switch:1', T='DT_FLOAT'), node('merge', 'Merge', 'then', 'switch', T='DT_FLOAT'), name='mark_for_compilation_1.pbtxt')
+        self.assertIn('the operation is in no cluster; outside: Tanh (', text)
+        self.assertIn('; tf.cond is run by TensorFlow\'s executor, not by XLA (lowered control flow)\n', text)
+
+    def test_keras_data_adapter(self):
+        """What Keras does to arrays is not the model, in clusters and outside."""
+        function = ('  function {\n    signature {\n      name: "__inference_Dataset_map_permutation_7"\n    }\n' +
+                    ''.join(f'    node_def {{\n      name: "{name}"\n      op: "{op}"\n    }}\n' for name, op in (('range', 'Range'), ('RandomShuffle', 'RandomShuffle'))) + '  }\n')
+        self.lines(node('made', 'MapDataset', function='__inference_Dataset_map_permutation_7'), name='mark_for_compilation.pbtxt', library=function)
+        self.lines(node('args_0', '_Arg', T='DT_INT64'), node('range', 'Range', 'args_0'), node('RandomShuffle', 'RandomShuffle', 'range'),
+                   node('identity_RetVal', '_Retval', 'RandomShuffle'), name='mark_for_compilation_1.pbtxt')
+        text = self.lines(node('args_0', '_Arg', T='DT_FLOAT'), node('Log', 'Log', 'args_0', T='DT_FLOAT'), node('identity_RetVal', '_Retval', 'Log'),
+                          name='mark_for_compilation_2.pbtxt')
+        self.assertIn('the operation is in no cluster; outside: Log (', text)
+        self.assertIn("  4 more nodes of Keras's data adapter (--json lists them)\n", text)
+        self.assertNotIn('RandomShuffle', text)
+
+    def test_first_values_of_variables(self):
+        text = self.lines(node('v', '_Arg', T='DT_RESOURCE'), node('w/Initializer/zeros', 'Fill', T='DT_FLOAT'), node('w/Assign', 'AssignVariableOp', 'v', 'w/Initializer/zeros'),
+                          name='mark_for_compilation_1.pbtxt')
+        self.assertNotIn('  TensorFlow: ', text)
+        self.assertIn('  3 more nodes of the initialization of variables (--json lists them)\n', text)
+
+    def test_keras_steps(self):
+        """Models that Keras compiles nothing of, with the reason and the line of compile()."""
+        few = node('x', '_Arg', T='DT_FLOAT'), node('Log', 'Log', 'x', T='DT_FLOAT'), node('Exp', 'Exp', 'Log', T='DT_FLOAT')
+        step = '  function {\n    signature {\n      name: "__inference_one_step_on_data_7"\n    }\n  }\n'
+        text = self.lines(*few, library=step)
+        self.assertIn('TensorFlow: Keras compiled no step as a whole (jit_compile is off); auto-clustering was off', text)
+        steps = [{'model': 'sequential', 'reason': 'off', 'place': '/home/user/train.py:12'}, {'model': 'clip', 'reason': 'layer clip_1', 'place': ''},
+                 {'model': 'net', 'reason': 'cpu', 'place': 'net.py:3'}, {'model': 'later', 'reason': 'new reason', 'place': ''}]
+        self.path('hloscope-record.json', json.dumps({'framework': 'TensorFlow', 'version': '2.21.0', 'exit': 0, 'environment': {}, 'keras_steps': steps}))
+        text = info(self.folder)
+        self.assertIn('TensorFlow: Keras compiled no step of `sequential` (jit_compile=False, train.py:12), `clip` (its layer `clip_1` has supports_jit=False), '
+                      '`net` (jit_compile="auto" leaves CPUs out, net.py:3), `later` (new reason); TF_XLA_FLAGS did not enable auto-clustering: none of the 2 ', text)
+        self.assertIn('train.py:12: jit_compile_off, node sequential: compile() has jit_compile=False: XLA compiles no step of the model\n', text)
+        self.assertIn('  warning   fix: model.compile(jit_compile=True)\n', text)
+
+    def test_clusters_that_are_alike(self):
+        name = 'cluster_{}__XlaCompiledKernel_true__XlaHasReferenceVars_false__XlaNumConstantArgs_0__XlaNumResourceArgs_0_.1'
+        for number, cluster in enumerate((0, 9)):
+            full = name.format(cluster)
+            self.path(f'module_000{number}.{full}.before_optimizations.txt',
+                      f'HloModule {full}\nENTRY e {{\n  x = f32[4] parameter(0), metadata={{op_name="XLA_Args"}}\n'
+                      '  y = f32[4] negate(x), metadata={op_type="Neg" op_name="Neg"}\n'
+                      '  w = f32[4] exponential(y), metadata={op_type="Exp" op_name="Exp"}\n'
+                      '  ROOT z = f32[4] tanh(w), metadata={op_type="Tanh" op_name="Tanh"}\n}\n')
+        text = info(self.folder)
+        self.assertIn('no earlier compilation matches, or another function has the same operations', text)
+        self.assertIn('    fix: define your tf.function once, outside of the loop; ', text)
 
 
 class Sources(FolderTest):

@@ -40,7 +40,7 @@ TEST(AdviceTest, WhatFailedIsNotAdvised) {
   EXPECT_EQ(old.note, "untried with JAX 0.1.2");
   EXPECT_EQ(JudgeAdvice("--xla_dump_hlo_snapshots", "EXLA", "1").state, AdviceState::kTried);
   // A change of the program is one too, and no record tells that it was made.
-  const char* jit = "TF_XLA_FLAGS=--tf_xla_cpu_global_jit, or tf.function(jit_compile=True)";
+  const char* jit = "add --tf_xla_cpu_global_jit to TF_XLA_FLAGS, or tf.function(jit_compile=True)";
   EXPECT_EQ(JudgeAdvice(jit, "TensorFlow", "2.21.0").state, AdviceState::kTried);
   EXPECT_EQ(JudgeAdvice(jit, "TensorFlow", "2.1.0").note, "untried with TensorFlow 2.1.0");
   EXPECT_FALSE(WasFollowed("tf.function(jit_compile=True)", RunRecord()));

@@ -341,6 +341,23 @@ TEST(TensorFlowVerdictTest, WhatBecameOfAProgram) {
        "outside: Sum, Mul (outside of jit_scope",
        "jit_scope too"},
       {"eager", kOn, 0, 0, "eager mode ran each operation by itself", "tf.function"},
+      {"nested", kOn, 6, 4,
+       "`inner` was compiled as a whole; auto-clustering was on for the CPU: 4 of the other 6 "
+       "operations are in 1 cluster; outside: Mul, AddV2 (could be compiled",
+       "--tf_xla_min_cluster_size=1"},
+      {"control_flow", kOn, 15, 6,
+       "; tf.while_loop and tf.cond are run by TensorFlow's executor, not by XLA (lowered control "
+       "flow)",
+       "keeps tf.while_loop and tf.cond whole"},
+      {"keras_data", kOn, 32, 29,
+       "Keras compiled no step of `sequential` (jit_compile=\"auto\" leaves CPUs out, "
+       "keras_data.py:3); auto-clustering was on for the CPU: 29 of the 32 operations are in 3 "
+       "clusters; outside: ReadVariableOp (could be compiled",
+       "--tf_xla_min_cluster_size=1"},
+      {"two_shapes", kOn, 5, 5,
+       "all 5 operations are in 1 cluster; a call of `cluster_0` ran without XLA: TensorFlow "
+       "compiles a further shape when it comes a second time",
+       ""},
       {"strings", kOn, 14, 8, "in 1 cluster; outside: StringUpper, StringLength, Substr, …",
        "convert to numbers"},
   };
@@ -364,7 +381,7 @@ TEST(TensorFlowVerdictTest, WhatBecameOfAProgram) {
 // Every node that the log refuses is named, with the log as evidence, in graphs without a
 // candidate too.
 TEST(TensorFlowVerdictTest, NoRefusedNodeIsLeftOut) {
-  for (const char* folder : {"none", "strings"}) {
+  for (const char* folder : {"none", "strings", "control_flow"}) {
     const fs::path path = fs::path(SourcePath("tests/dump/tensorflow_runs")) / folder;
     auto model = DumpModel::Open(path.string(), Limits{});
     ASSERT_TRUE(model);

@@ -259,13 +259,20 @@ class Finder {
     // Each trace has a number; TensorFlow has no weak types.
     if (one.framework == "TensorFlow" && one.cause.reason == RecompileReason::kIdentical &&
         module.name != earlier_name)
-      one.cause = {RecompileReason::kFunction, "", "", "", ""};
+      one.cause = OtherTrace(module.name);
     if (const LoggedCompilation* logged = Logged(now.module)) {
       one.compile_ms = logged->compile_ms;
       one.place = logged->place;
       AddLogged(*logged, one.cause);
     }
     found_.list.push_back(std::move(one));
+  }
+
+  // The name of a cluster does not say which function it was cut out of.
+  static RecompileCause OtherTrace(std::string_view module) {
+    RecompileCause cause{RecompileReason::kFunction, "", "", "", ""};
+    if (module.starts_with("cluster_")) cause.detail = kOtherFunction;
+    return cause;
   }
 
   // What a log knows and modules do not show: static arguments, weak types, flags, new functions.

@@ -65,6 +65,9 @@ std::string FixOf(const Recompilation& recompilation) {
   if (recompilation.was_logged && recompilation.cause.reason == RecompileReason::kIdentical)
     return "make the function and its jit once, outside of the loop, and pass arrays of one type: "
            "its module shows neither, and the log of the run has no reason";
+  if (recompilation.cause.detail == kOtherFunction)
+    return "define your tf.function once, outside of the loop; Keras makes one for its data at "
+           "each fit, evaluate and predict, which needs no change";
   const bool is_object = recompilation.cause.reason == RecompileReason::kStatic &&
                          recompilation.cause.to.contains(" object at 0x");
   if (is_object && recompilation.framework == "JAX")

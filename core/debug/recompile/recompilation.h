@@ -15,6 +15,9 @@ enum class RecompileReason : uint8_t {
 };
 std::string_view KeyOf(RecompileReason reason);
 
+// Detail of kFunction for a cluster of TensorFlow's: two functions may hold the same operations.
+inline constexpr std::string_view kOtherFunction = "or another function has the same operations";
+
 // What changed. Texts that are unknown or do not apply are empty.
 struct RecompileCause {
   RecompileReason reason = RecompileReason::kUnknown;

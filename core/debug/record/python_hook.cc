@@ -14,6 +14,7 @@
 #include "core/base/file.h"
 #include "core/base/strings.h"
 #include "core/debug/record/inputs_hook.h"
+#include "core/debug/record/keras_hook.h"
 
 namespace hloscope::debug {
 namespace {
@@ -186,9 +187,11 @@ def _fallbacks(module):
 # What to do once a framework is imported, and what is lost where that fails.
 _hooks = {name: [(_tell_versions, 'no versions')] for name in ('jax', 'tensorflow', 'torch_xla')}
 _hooks['torch_xla'].append((_fallbacks, 'no operations on the host are named'))
+import hloscope_keras
+_hooks['keras'] = [(lambda module: hloscope_keras.keras(module, os.path.join(_here, 'keras')), 'no models of Keras are named')]
 if os.environ.get('HLOSCOPE_INPUTS_TO'):
     import hloscope_inputs
-    for _name in _hooks:
+    for _name in ('jax', 'tensorflow', 'torch_xla'):
         _hooks[_name].append((getattr(hloscope_inputs, _name), 'no inputs are saved'))
 if _to:
     for _name, _hook in (('jax', _jax), ('tensorflow', _tensorflow), ('torch_xla', _torch)):
@@ -243,6 +246,7 @@ Result<std::string> WritePythonHook(const std::string& dump) {
   if (error) return InputError(folder + ": cannot be made: " + error.message());
   HLOSCOPE_TRY(WriteFileAtomically(folder + "/sitecustomize.py", kHook));
   HLOSCOPE_TRY(WriteFileAtomically(folder + "/hloscope_inputs.py", InputsHook()));
+  HLOSCOPE_TRY(WriteFileAtomically(folder + "/hloscope_keras.py", KerasHook()));
   return folder;
 }
 
@@ -264,6 +268,14 @@ HookReport RemovePythonHook(const std::string& dump, const std::string& hook) {
       if (blank == std::string_view::npos) continue;
       report.fallbacks[std::string(line.substr(0, blank))] +=
           std::atoll(std::string(line.substr(blank + 1)).c_str());
+    }
+  }
+  if (const auto file = FileView::Open(hook + "/keras", {})) {
+    for (std::string_view line : StrSplit(file->bytes().substr(0, kMost), '\n')) {
+      const std::vector<std::string_view> parts = StrSplit(line, '\t');
+      if (parts.size() != 3) continue;
+      report.keras_steps.push_back(
+          {std::string(parts[0]), std::string(parts[1]), std::string(parts[2])});
     }
   }
   std::error_code ignored;

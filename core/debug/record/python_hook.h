@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
+#include "core/dump/errors/keras_steps.h"
 
 namespace hloscope::debug {
 
@@ -23,7 +25,8 @@ Result<std::string> WritePythonHook(const std::string& dump);
 struct HookReport {
   std::string failures;                      // a line each; empty: nothing failed
   std::map<std::string, int64_t> fallbacks;  // what PyTorch/XLA ran on the host: "aten::histc", 2
-  std::map<std::string, std::string> xla;    // versions and commits: "xla_client", "467"
+  std::vector<dump::KerasStep> keras_steps;
+  std::map<std::string, std::string> xla;  // versions and commits: "xla_client", "467"
 };
 // Removes it and the folders of processes that left nothing.
 HookReport RemovePythonHook(const std::string& dump, const std::string& hook);

@@ -58,15 +58,49 @@ bool IsInformational(std::string_view line) {
          line.starts_with("To enable the following instructions:");
 }
 
+// Whether the line has the word, other than as the name of a number: "mean_squared_error: 0.2".
+bool HasErrorWord(std::string_view line) {
+  constexpr std::string_view kEnd = "rror";
+  for (size_t at = line.find(kEnd); at != line.npos; at = line.find(kEnd, at + 1)) {
+    const std::string_view rest = line.substr(at + kEnd.size());
+    const size_t value = rest.find_first_not_of(" :='\"");
+    const bool is_value =
+        value != rest.npos && value > 0 && (rest[value] >= '0' && rest[value] <= '9');
+    if (!is_value) return true;
+  }
+  return false;
+}
+
 // How much a line looks like one that names an error.
 int Weight(std::string_view line) {
   if (Trim(line).empty() || line.starts_with("  ") || IsInformational(line)) return 0;
-  const size_t colon = line.find("Error: ");
-  if (colon != line.npos || line.contains("ERROR:") || line.contains("Exception")) return 3;
-  for (std::string_view mark : {"rror", "FATAL", "Fatal", "Check failed", "Abort", "failed"}) {
+  const bool has_word = HasErrorWord(line);
+  if (line.contains("Error: ") || line.contains("ERROR:") || line.contains("Exception")) return 3;
+  if (has_word) return 2;
+  for (std::string_view mark : {"FATAL", "Fatal", "Check failed", "Abort", "failed"}) {
     if (line.contains(mark)) return 2;
   }
   return 1;
+}
+
+// What a program prints itself: numbers, with one word each at most ("norm 24.8",
+// "{'loss': 0.31}"), and tensors.
+bool IsPlain(std::string_view line) {
+  int words = 0, numbers = 0;
+  bool in_word = false, in_number = false;
+  for (size_t k = 0; k < line.size(); ++k) {
+    const char lower = AsciiToLower(line[k]);
+    const bool is_letter = (lower >= 'a' && lower <= 'z') || lower == '_';
+    const bool is_digit = lower >= '0' && lower <= '9';
+    const bool is_next = k + 1 < line.size() && line[k + 1] != ' ';
+    words += is_letter && !in_word && !in_number && is_next;
+    numbers += is_digit && !in_word && !in_number;
+    in_number = is_digit || (in_number && (lower == '.' || is_letter));
+    in_word = !in_number && (is_letter || (in_word && is_digit));
+  }
+  const bool is_tensor = line.starts_with("tf.Tensor(") || line.starts_with("<tf.Tensor: ");
+  return LevelOf(line) == '\0' && Weight(line) < 2 &&
+         (is_tensor || (numbers > 0 && (words < 2 || numbers >= words)));
 }
 
 }  // namespace
@@ -75,11 +109,16 @@ NearestText FindNearestText(std::string_view text) {
   NearestText found;
   LineReader reader(text);
   int best = 0;
-  bool only_informational = true;
+  bool only_plain = true, after_informational = false;
   for (std::string_view line; reader.Next(line);) {
     line = WithoutLogPrefix(line);
+    // "	 (OpKernel was found, but attributes didn't match) …" belongs to the line before.
+    const bool is_continued = after_informational && line.starts_with('\t');
+    after_informational = is_continued || IsInformational(line);
     found.informational += LevelOf(line) == 'I';
-    only_informational &= Trim(line).empty() || IsInformational(line);
+    if (after_informational || Trim(line).empty()) continue;
+    ++found.plain;
+    only_plain &= IsPlain(line);
     // Of several the last: Python and compilers name the error behind its traceback.
     const int weight = Weight(line);
     if (weight == 0 || weight < best) continue;
@@ -87,7 +126,12 @@ NearestText FindNearestText(std::string_view text) {
     found.line = Trim(line).substr(0, 300);
     found.at_line = reader.number();
   }
-  if (!only_informational) found.informational = 0;
+  if (!only_plain || found.informational == 0) {
+    found.informational = found.plain = 0;
+  } else {
+    found.line.clear();
+    found.at_line = 0;
+  }
   if (found.line.empty()) return found;
   std::vector<std::set<std::string>> rows;
   std::map<std::string, double, std::less<>> weights;

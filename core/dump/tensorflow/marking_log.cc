@@ -308,6 +308,12 @@ bool ApplyLog(const MarkingRun& run, TensorFlowNode& node) {
     }
   }
   if (word == nullptr) return false;
+  // It is no fault there, and what the log says of its function auto-clustering alone asks.
+  if (node.why == OutsideReason::kMustCompile) {
+    node.evidence += fmt::format("{}the log: {}", node.evidence.empty() ? "" : "; ", word->text);
+    node.by_log = true;
+    return true;
+  }
   OutsideReason why = word->why;
   // The log gives one text to all that has no kernel, and to arguments and results.
   if (word->text.starts_with("No registered")) why = NoKernelReason(node);

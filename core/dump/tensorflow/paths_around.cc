@@ -6,10 +6,11 @@
 namespace hloscope::dump {
 
 PathsAround::PathsAround(const GraphEdges& edges, std::vector<int32_t> cluster,
-                         std::vector<std::span<const int32_t>> members)
+                         std::vector<std::span<const int32_t>> members, std::vector<char> ends)
     : edges_(edges),
       cluster_(std::move(cluster)),
       members_(std::move(members)),
+      ends_(std::move(ends)),
       levels_(members_.size() + cluster_.size(), kNoLevel),
       seen_(cluster_.size(), 0),
       before_(cluster_.size(), -1) {
@@ -21,11 +22,16 @@ size_t PathsAround::UnitOf(int32_t node) const {
   return cluster < 0 ? members_.size() + static_cast<size_t>(node) : static_cast<size_t>(cluster);
 }
 
+std::span<const GraphEdge> PathsAround::UsersOf(int32_t node) const {
+  if (ends_[static_cast<size_t>(node)] != 0) return {};
+  return edges_.users(node);
+}
+
 // Of the graph in which every cluster is one node. All that leads to a node with a level has one.
 void PathsAround::FindLevels() {
   std::vector<int32_t> waiting(levels_.size(), 0), level(levels_.size(), 0);
   for (int32_t n : edges_.main()) {
-    for (const GraphEdge& user : edges_.users(n))
+    for (const GraphEdge& user : UsersOf(n))
       waiting[UnitOf(user.node)] += UnitOf(user.node) != UnitOf(n);
   }
   std::vector<size_t> ready;
@@ -40,7 +46,7 @@ void PathsAround::FindLevels() {
   for (size_t k = 0; k < ready.size(); ++k) {
     const size_t unit = ready[k];
     auto leave = [&](int32_t n) {
-      for (const GraphEdge& user : edges_.users(n)) {
+      for (const GraphEdge& user : UsersOf(n)) {
         const size_t next = UnitOf(user.node);
         if (next == unit) continue;
         level[next] = std::max(level[next], level[unit] + 1);
@@ -94,10 +100,10 @@ std::vector<int32_t> PathsAround::Find(const std::vector<int32_t>& group, PathEn
   };
   for (int32_t n : from.nodes) {
     ++steps_;
-    for (const GraphEdge& user : edges_.users(n)) visit(user.node, -1);
+    for (const GraphEdge& user : UsersOf(n)) visit(user.node, -1);
   }
   for (size_t k = 0; k < work_.size() && !exhausted(); ++k) {
-    for (const GraphEdge& user : edges_.users(work_[k])) {
+    for (const GraphEdge& user : UsersOf(work_[k])) {
       const bool arrived = group[static_cast<size_t>(user.node)] == to.group &&
                            (to.nodes.size() > 1 || user.node == to.nodes.front());
       if (!arrived) {

@@ -26,6 +26,8 @@ std::string_view SentenceOf(OutsideReason reason);  // empty: kUnknown
 std::string_view FixOf(OutsideReason reason);       // empty: nothing to change
 // Then must-compile functions cannot have it either.
 bool IsForLackOfKernel(OutsideReason reason);
+// Nothing but its neighbours and its cluster's size keeps the node outside.
+bool CouldBeCompiled(OutsideReason reason);
 
 // "FLOAT", "INT32_REF" …; the number itself where it is none of TensorFlow's.
 std::string TensorFlowTypeName(int32_t type);
@@ -47,6 +49,7 @@ struct TensorFlowNode {
   OutsideReason why = OutsideReason::kUnknown;
   bool by_log = false;              // TensorFlow's own log says so
   bool eager = false;               // the one operation of a graph: eager mode runs it by itself
+  std::string part;                 // as of a cluster
   int32_t graph = -1;               // of DumpModel::files(), in a summary
   std::vector<std::string> inputs;  // as in the graph: "name", "name:1", "^name"
 
@@ -71,9 +74,11 @@ struct TensorFlowCluster {
   std::string name;
   std::vector<std::string> devices;  // of its nodes, sorted
   std::map<std::string, int64_t> operations;
-  std::vector<std::string> members;       // names of its nodes, in the order of the graph
-  int64_t nodes = -1;                     // -1: unknown, no graph of the dump holds it
-  int32_t graph = -1;                     // of DumpModel::files() that it was marked in
+  std::vector<std::string> members;  // names of its nodes, in the order of the graph
+  int64_t nodes = -1;                // -1: unknown, no graph of the dump holds it
+  int32_t graph = -1;                // of DumpModel::files() that it was marked in
+  std::string part;  // of what it is, "Keras's data adapter"; empty: the program itself
+  bool also_without_xla = false;          // TensorFlow's executor ran it at least once
   std::vector<int32_t> modules;           // of DumpModel::modules() that were compiled from it
   int64_t bytes_in = -1, bytes_out = -1;  // of the first of them; -1: unknown
 };

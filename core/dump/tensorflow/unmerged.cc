@@ -66,7 +66,10 @@ class Unmerged {
       members.emplace_back(cluster.members);
       largest_ = std::max(largest_, cluster.members.size());
     }
-    paths_.emplace(edges_, group_, std::move(members));
+    // TensorFlow looks for cycles within one turn of a loop (CreateCycleDetectionGraph).
+    std::vector<char> ends(graph.nodes.size(), 0);
+    for (int32_t n : edges.main()) ends[static_cast<size_t>(n)] = At(n).op == "NextIteration";
+    paths_.emplace(edges_, group_, std::move(members), std::move(ends));
   }
 
   UnmergedVerdicts Run() {

@@ -101,6 +101,10 @@ std::string_view SentenceOf(OutsideReason reason) {
 }
 std::string_view FixOf(OutsideReason reason) { return kReasons[static_cast<size_t>(reason)].fix; }
 
+bool CouldBeCompiled(OutsideReason reason) {
+  return reason >= OutsideReason::kTooSmall && reason <= OutsideReason::kResourceOrder;
+}
+
 bool IsForLackOfKernel(OutsideReason reason) {
   return kReasons[static_cast<size_t>(reason)].log == "No registered";
 }
