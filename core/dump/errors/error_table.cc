@@ -99,6 +99,7 @@ const std::vector<ErrorRow>& ErrorRows() {
 #include "core/dump/errors/library_texts.def"
 #include "core/dump/errors/xla_texts.def"
 #include "core/dump/errors/error_texts.def"
+#include "core/dump/errors/jax_texts.def"
 #undef ERROR_TEXT
 #define ERROR_TEXT(kind, pattern, reason, fix) \
   {kind, ErrorPattern(pattern), reason, fix, pattern, true},
