@@ -202,7 +202,10 @@ class Explainer {
       ExplainOperation(error, k + 1 < lines_.size() ? lines_[k + 1] : std::string_view());
     } else {
       if (!row.reason.empty()) error.reason = FillIn(row.reason, captures);
-      const std::string advice = row.is_general ? AdviceOf(captures["what"]) : "";
+      const bool quotes = row.kind == "checkify";  // a message of the program's own
+      const std::string advice = row.is_general ? AdviceOf(captures["what"])
+                                 : quotes       ? AdviceOf(captures["message"])
+                                                : "";
       if (!row.fix.empty()) error.fix = FillIn(row.fix, captures);
       if (!advice.empty()) error.fix = "as the message says: " + advice;
     }
@@ -309,7 +312,12 @@ class Explainer {
       ExplainedError& error = errors_[k];
       const bool vague = error.file.empty() && error.node.empty() && error.op.empty() &&
                          error.buffers.empty() && is_placed(error);
-      if (!vague && !IsToldBetter(k)) kept.push_back(error);
+      // How a process ended says nothing beside the error that ended it.
+      const bool is_end = error.kind == "crash" && error.file.empty() &&
+                          std::ranges::any_of(kept, [](const ExplainedError& before) {
+                            return before.severity == Severity::kError;
+                          });
+      if (!vague && !is_end && !IsToldBetter(k)) kept.push_back(error);
     }
     errors_ = std::move(kept);
   }

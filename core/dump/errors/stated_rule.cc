@@ -23,7 +23,8 @@ enum class Form : uint8_t {
   kVersion,
   kLacks,
   kOnly,
-  kSizes
+  kSizes,
+  kForbids
 };
 struct Rule {
   std::string_view mark;
@@ -95,6 +96,7 @@ std::string FixOfRule(std::string_view message) {
       case Form::kVersion:
       case Form::kLacks:
       case Form::kSizes:
+      case Form::kForbids:
         break;
     }
     clause = Trim(clause);
@@ -121,6 +123,8 @@ std::string FixOfRule(std::string_view message) {
         return fmt::format("keep to what there is: {}", clause);
       case Form::kLacks:
         return fmt::format("do without it, or use a version that has it: {}", clause);
+      case Form::kForbids:
+        return fmt::format("avoid what the message rules out: {}", clause);
       case Form::kSizes:
         return fmt::format("make them agree: {}", clause);
     }
