@@ -14,6 +14,7 @@
 #include "core/dump/errors/log_line.h"
 #include "core/dump/errors/raised.h"
 #include "core/dump/errors/severity.h"
+#include "core/dump/errors/stated_rule.h"
 #include "core/dump/errors/traceback.h"
 #include "core/dump/readers/line_reader.h"
 #include "core/dump/tensorflow/marking.h"
@@ -208,6 +209,10 @@ class Explainer {
                                                 : "";
       if (!row.fix.empty()) error.fix = FillIn(row.fix, captures);
       if (!advice.empty()) error.fix = "as the message says: " + advice;
+      // What a status demands; an internal error demands nothing of the program.
+      const bool is_refusal = row.kind == "invalid_argument" || row.kind == "unimplemented";
+      const std::string rule = is_refusal ? FixOfRule(captures["what"]) : "";
+      if (row.is_general && advice.empty() && !rule.empty()) error.fix = rule + "; " + error.fix;
     }
     if (evidence) error.reason += evidence->more;
     if (error.node.empty()) error.node = Between(lines_[k], "current tracing scope: ", ";");

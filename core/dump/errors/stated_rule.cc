@@ -1,4 +1,4 @@
-// The sentence that holds a mark of stated_rules.def, cut to the clause that is the rule.
+// The sentence that holds a mark of stated_rules.def, cut to the part that is the rule.
 #include "core/dump/errors/stated_rule.h"
 
 #include <fmt/format.h>
@@ -12,59 +12,78 @@
 namespace hloscope::dump {
 namespace {
 
-constexpr size_t kMaxMessageRead = 1000, kMaxClause = 220;  // bytes
+constexpr size_t kMaxMessageRead = 1000, kMinPart = 4, kMaxPart = 220;  // bytes
 
-enum class Form : uint8_t {
-  kDemand,
-  kInstead,
-  kMissing,
-  kSurplus,
-  kModule,
-  kVersion,
-  kLacks,
-  kOnly,
-  kSizes,
-  kForbids
+enum class Part : uint8_t { kSentence, kRule, kBehind, kWanted };
+struct Form {
+  Part part;
+  std::string_view before, after;
 };
-struct Rule {
-  std::string_view mark;
-  Form form;
-};
-constexpr Rule kRules[] = {
-#define STATED_RULE(mark, form) {mark, Form::form},
+#define STATED_FORM(name, part, before, after) constexpr Form name = {Part::part, before, after};
+#define STATED_RULE(mark, form)
 #include "core/dump/errors/stated_rules.def"
 #undef STATED_RULE
+#undef STATED_FORM
+
+struct Rule {
+  std::string_view mark;
+  const Form* form;
+};
+constexpr Rule kRules[] = {
+#define STATED_FORM(name, part, before, after)
+#define STATED_RULE(mark, form) {mark, &form},
+#include "core/dump/errors/stated_rules.def"
+#undef STATED_RULE
+#undef STATED_FORM
 };
 
-// What was given in place of what the rule demands: ", got 3", ". Got 3", " but found 3".
+// What comes before that which was given in place of what is demanded.
 constexpr std::string_view kGiven[] = {
-    ", got ",          ", but got ",  " but got ",    "; got ",         ": got ",
-    ", but received ", ", received ", ", but found ", ", found ",       "; found ",
-    ", but is ",       ", but was ",  ", but it ",    " but received ", " but found ",
-    ", instead got ",  ", but the ",  " instead of ", ", not ",         ", was given ",
-    ", but had ",      ", but have ", ", but there ", " (got ",         ", given ",
-    ", but saw ",      ", saw "};
+    ", got ",         "; got ",      ": got ",         ", but got ",  " but got ",
+    ", instead got ", ", received ", " but received ", ", found ",    "; found ",
+    " but found ",    ", saw ",      ", but saw ",     ", but is ",   ", but was ",
+    ", but it ",      ", but the ",  ", but had ",     ", but have ", ", but there ",
+    " instead of ",   ", not ",      ", was given ",   ", given ",    " (got "};
 
-// Where the sentence around text[at] begins and ends: at ". ", at a line's end, at the ends of the
-// text; a full stop within a name or number ends none.
+// The sentence around text[at]: sentences end at ". ", at a line's end and at the ends of the text;
+// a full stop within a name or a number ends none.
 std::string_view SentenceAround(std::string_view text, size_t at) {
-  size_t begin = 0;
+  size_t begin = 0, end = text.size();
   for (std::string_view mark : {". ", "\n", "! ", "? "}) {
     const size_t found = text.substr(0, at).rfind(mark);
     if (found != text.npos) begin = std::max(begin, found + mark.size());
-  }
-  size_t end = text.size();
-  for (std::string_view mark : {". ", "\n", "! ", "? "})
     end = std::min(end, text.find(mark, at + 1));
+  }
   std::string_view sentence = Trim(text.substr(begin, end - begin));
   while (sentence.ends_with('.')) sentence.remove_suffix(1);
   return sentence;
 }
 
-size_t EndOfRule(std::string_view text, size_t from) {
-  size_t end = text.size();
+size_t FindGiven(std::string_view text, size_t from) {
+  size_t end = text.npos;
   for (std::string_view given : kGiven) end = std::min(end, text.find(given, from));
   return end;
+}
+
+// Empty: the sentence has no such part.
+std::string_view Take(Part part, std::string_view sentence, std::string_view mark) {
+  const size_t at = sentence.find(mark);
+  if (at == sentence.npos) return {};
+  const size_t given = FindGiven(sentence, at);
+  const std::string_view behind = Trim(sentence.substr(at + mark.size()));
+  switch (part) {
+    case Part::kSentence:
+      return sentence;
+    case Part::kRule:
+      return Trim(sentence.substr(0, given));
+    case Part::kBehind:
+      return behind;
+    case Part::kWanted: {
+      const size_t end = FindGiven(behind, 0);
+      return end == behind.npos ? std::string_view() : Trim(behind.substr(0, end));
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -74,60 +93,9 @@ std::string FixOfRule(std::string_view message) {
   for (const Rule& rule : kRules) {
     const size_t found = message.find(rule.mark);
     if (found == message.npos) continue;
-    const std::string_view sentence = SentenceAround(message, found);
-    const size_t at = sentence.find(rule.mark);
-    if (at == sentence.npos) continue;
-    const std::string_view behind = Trim(sentence.substr(at + rule.mark.size()));
-    std::string_view clause = sentence;
-    switch (rule.form) {
-      case Form::kMissing:
-      case Form::kSurplus:
-      case Form::kModule:
-        clause = behind;
-        break;
-      case Form::kInstead:
-        if (EndOfRule(behind, 0) == behind.size()) continue;  // says not what it got
-        clause = behind.substr(0, EndOfRule(behind, 0));
-        break;
-      case Form::kDemand:
-      case Form::kOnly:
-        clause = sentence.substr(0, EndOfRule(sentence, at));
-        break;
-      case Form::kVersion:
-      case Form::kLacks:
-      case Form::kSizes:
-      case Form::kForbids:
-        break;
-    }
-    clause = Trim(clause);
-    if (clause.size() < 4 || clause.size() > kMaxClause) continue;
-    switch (rule.form) {
-      case Form::kMissing:
-        return fmt::format("pass {} in the call", clause);
-      case Form::kSurplus:
-        return fmt::format(
-            "leave {} out of the call, or pass it once; the argument may be of another version",
-            clause);
-      case Form::kModule:
-        return fmt::format(
-            "install the package that has {} for the Python that runs the program (python -m pip "
-            "install …), in a version that has it",
-            clause);
-      case Form::kVersion:
-        return fmt::format("versions of the packages that go together: {}", clause);
-      case Form::kInstead:
-        return fmt::format("give {} in place of what it got", clause);
-      case Form::kDemand:
-        return fmt::format("meet what the message demands: {}", clause);
-      case Form::kOnly:
-        return fmt::format("keep to what there is: {}", clause);
-      case Form::kLacks:
-        return fmt::format("do without it, or use a version that has it: {}", clause);
-      case Form::kForbids:
-        return fmt::format("avoid what the message rules out: {}", clause);
-      case Form::kSizes:
-        return fmt::format("make them agree: {}", clause);
-    }
+    const std::string_view part = Take(rule.form->part, SentenceAround(message, found), rule.mark);
+    if (part.size() < kMinPart || part.size() > kMaxPart) continue;
+    return fmt::format("{}{}{}", rule.form->before, part, rule.form->after);
   }
   return {};
 }
