@@ -91,6 +91,7 @@ bool MayPrecedeStatus(std::string_view marked) {
 
 // "CUDA_ERROR_OUT_OF_MEMORY", "hipErrorOutOfMemory": a row that knows the name of a code alone.
 bool IsCodeName(std::string_view pattern) {
+  pattern = pattern.substr(0, pattern.find("{=status}"));  // "CUDNN_STATUS_{=status}"
   const auto is_name = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   };
@@ -101,8 +102,12 @@ bool IsCodeName(std::string_view pattern) {
 
 // Whether a line reports the code at line[at], not only speaks of it as "lower the batch on
 // CUDA_ERROR_OUT_OF_MEMORY" does.
-bool ReportsCode(std::string_view line, size_t at, size_t size) {
-  const std::string_view before = line.substr(0, at), behind = line.substr(at + size);
+bool ReportsCode(std::string_view line, size_t at) {
+  constexpr std::string_view kName =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  const std::string_view before = line.substr(0, at);
+  std::string_view behind = line.substr(at);
+  behind.remove_prefix(std::min(behind.find_first_not_of(kName), behind.size()));
   const char level = LevelOf(line);
   if (level == 'E' || level == 'F' || behind.starts_with(": ")) return true;
   if (Trim(before).empty()) return Trim(behind).empty();
@@ -163,7 +168,7 @@ std::optional<FoundError> FindError(std::string_view text, std::string_view line
         !IsStatusOfCheck(line.substr(0, candidate.at), text.substr(0, begin)))
       continue;
     if (row.kind == "crash" && !MayPrecedeEnd(line.substr(0, candidate.at))) continue;
-    if (IsCodeName(row.text) && !ReportsCode(line, candidate.at, row.text.size())) continue;
+    if (IsCodeName(row.text) && !ReportsCode(line, candidate.at)) continue;
     if (auto captures = row.pattern.Match(text.substr(begin + candidate.at)))
       return FoundError{&row, *std::move(captures)};
   }
