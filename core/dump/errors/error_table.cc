@@ -119,8 +119,11 @@ bool ReportsCode(std::string_view line, size_t at) {
 
 // How a process ended stands alone in its line, behind a mark of a log or of the shell ("run.sh:
 // line 3: 71 Segmentation fault"); a text that speaks of it goes on in words.
-bool MayPrecedeEnd(std::string_view before) {
+bool StandsAsEnd(std::string_view before, std::string_view behind) {
   before = Trim(before);
+  behind = Trim(behind);
+  constexpr std::string_view kGoesOn = "=,;`'\"";
+  if (!behind.empty() && kGoesOn.contains(behind.front())) return false;
   const size_t mark_end = before.find_last_of(":]|") + 1;
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   return std::ranges::none_of(before.substr(mark_end), is_letter) && !before.ends_with('`') &&
@@ -167,7 +170,9 @@ std::optional<FoundError> FindError(std::string_view text, std::string_view line
         !MayPrecedeStatus(line.substr(0, candidate.at)) &&
         !IsStatusOfCheck(line.substr(0, candidate.at), text.substr(0, begin)))
       continue;
-    if (row.kind == "crash" && !MayPrecedeEnd(line.substr(0, candidate.at))) continue;
+    if (row.kind == "crash" && !StandsAsEnd(line.substr(0, candidate.at),
+                                            line.substr(candidate.at + row.pattern.first().size())))
+      continue;
     if (IsCodeName(row.text) && !ReportsCode(line, candidate.at)) continue;
     if (auto captures = row.pattern.Match(text.substr(begin + candidate.at)))
       return FoundError{&row, *std::move(captures)};
