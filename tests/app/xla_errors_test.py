@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hloscope explain` on the texts of tests/dump/errors/xla_texts.txt and library_texts.txt.
+"""`hloscope explain` on the texts of tests/dump/errors/xla_texts.txt, library_texts.txt and framework_texts.txt.
 
   xla_errors_test.py HLOSCOPE TESTS/DUMP [--count]  with --count: how many are right, and which are not"""
 import json
@@ -19,7 +19,7 @@ def explained(text):
 
 def blocks():
     """(name, [(key, value)], text) of each block."""
-    for file in ('xla_texts.txt', 'library_texts.txt'):
+    for file in ('xla_texts.txt', 'library_texts.txt', 'framework_texts.txt'):
         with open(os.path.join(DATA, 'errors', file), encoding='utf-8') as f:
             texts = re.split(r'(?m)^#### ', f.read())[1:]
         for block in texts:

@@ -89,6 +89,47 @@ bool MayPrecedeStatus(std::string_view marked) {
   return std::ranges::none_of(before.substr(mark_end), is_letter);
 }
 
+// "CUDA_ERROR_OUT_OF_MEMORY", "hipErrorOutOfMemory": a row that knows the name of a code alone.
+bool IsCodeName(std::string_view pattern) {
+  pattern = pattern.substr(0, pattern.find("{=status}"));  // "CUDNN_STATUS_{=status}"
+  const auto is_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return std::ranges::all_of(pattern, is_name) &&
+         (pattern.contains("_ERROR_") || pattern.contains("_STATUS_") ||
+          pattern.starts_with("hipError") || pattern.starts_with("CUFFT_"));
+}
+
+// Whether a line reports the code at line[at], not only speaks of it as "lower the batch on
+// CUDA_ERROR_OUT_OF_MEMORY" does.
+bool ReportsCode(std::string_view line, size_t at) {
+  constexpr std::string_view kName =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  const std::string_view before = line.substr(0, at);
+  std::string_view behind = line.substr(at);
+  behind.remove_prefix(std::min(behind.find_first_not_of(kName), behind.size()));
+  const char level = LevelOf(line);
+  if (level == 'E' || level == 'F' || behind.starts_with(": ")) return true;
+  if (Trim(before).empty()) return Trim(behind).empty();
+  constexpr std::string_view kMarks[] = {"ailed",     "ailure",    "rror: ",  "ERROR",
+                                         "Exception", "returned ", "status ", "terminate"};
+  const auto holds = [&](std::string_view mark) { return before.contains(mark); };
+  return std::ranges::any_of(kMarks, holds) || before.ends_with(": ");
+}
+
+// How a process ended stands alone in its line, behind a mark of a log or of the shell ("run.sh:
+// line 3: 71 Segmentation fault"); a text that speaks of it goes on in words.
+bool StandsAsEnd(std::string_view before, std::string_view behind) {
+  before = Trim(before);
+  behind = Trim(behind);
+  constexpr std::string_view kGoesOn = "=,;`'\"";
+  if (!behind.empty() && kGoesOn.contains(behind.front())) return false;
+  const size_t mark_end = before.find_last_of(":]|") + 1;
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return std::ranges::none_of(before.substr(mark_end), is_letter) && !before.ends_with('`') &&
+         !before.ends_with('"');
+}
+
 }  // namespace
 
 const std::vector<ErrorRow>& ErrorRows() {
@@ -99,6 +140,8 @@ const std::vector<ErrorRow>& ErrorRows() {
 #include "core/dump/errors/library_texts.def"
 #include "core/dump/errors/xla_texts.def"
 #include "core/dump/errors/error_texts.def"
+#include "core/dump/errors/jax_texts.def"
+#include "core/dump/errors/framework_texts.def"
 #undef ERROR_TEXT
 #define ERROR_TEXT(kind, pattern, reason, fix) \
   {kind, ErrorPattern(pattern), reason, fix, pattern, true},
@@ -127,6 +170,10 @@ std::optional<FoundError> FindError(std::string_view text, std::string_view line
         !MayPrecedeStatus(line.substr(0, candidate.at)) &&
         !IsStatusOfCheck(line.substr(0, candidate.at), text.substr(0, begin)))
       continue;
+    if (row.kind == "crash" && !StandsAsEnd(line.substr(0, candidate.at),
+                                            line.substr(candidate.at + row.pattern.first().size())))
+      continue;
+    if (IsCodeName(row.text) && !ReportsCode(line, candidate.at)) continue;
     if (auto captures = row.pattern.Match(text.substr(begin + candidate.at)))
       return FoundError{&row, *std::move(captures)};
   }

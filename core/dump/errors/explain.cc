@@ -14,6 +14,7 @@
 #include "core/dump/errors/log_line.h"
 #include "core/dump/errors/raised.h"
 #include "core/dump/errors/severity.h"
+#include "core/dump/errors/stated_rule.h"
 #include "core/dump/errors/traceback.h"
 #include "core/dump/readers/line_reader.h"
 #include "core/dump/tensorflow/marking.h"
@@ -202,9 +203,16 @@ class Explainer {
       ExplainOperation(error, k + 1 < lines_.size() ? lines_[k + 1] : std::string_view());
     } else {
       if (!row.reason.empty()) error.reason = FillIn(row.reason, captures);
-      const std::string advice = row.is_general ? AdviceOf(captures["what"]) : "";
+      const bool quotes = row.kind == "checkify";  // a message of the program's own
+      const std::string advice = row.is_general ? AdviceOf(captures["what"])
+                                 : quotes       ? AdviceOf(captures["message"])
+                                                : "";
       if (!row.fix.empty()) error.fix = FillIn(row.fix, captures);
       if (!advice.empty()) error.fix = "as the message says: " + advice;
+      // What a status demands; an internal error demands nothing of the program.
+      const bool is_refusal = row.kind == "invalid_argument" || row.kind == "unimplemented";
+      const std::string rule = is_refusal ? FixOfRule(captures["what"]) : "";
+      if (row.is_general && advice.empty() && !rule.empty()) error.fix = rule + "; " + error.fix;
     }
     if (evidence) error.reason += evidence->more;
     if (error.node.empty()) error.node = Between(lines_[k], "current tracing scope: ", ";");
@@ -309,7 +317,12 @@ class Explainer {
       ExplainedError& error = errors_[k];
       const bool vague = error.file.empty() && error.node.empty() && error.op.empty() &&
                          error.buffers.empty() && is_placed(error);
-      if (!vague && !IsToldBetter(k)) kept.push_back(error);
+      // How a process ended says nothing beside the error that ended it.
+      const bool is_end = error.kind == "crash" && error.file.empty() &&
+                          std::ranges::any_of(kept, [](const ExplainedError& before) {
+                            return before.severity == Severity::kError;
+                          });
+      if (!vague && !is_end && !IsToldBetter(k)) kept.push_back(error);
     }
     errors_ = std::move(kept);
   }

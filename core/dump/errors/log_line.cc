@@ -55,7 +55,7 @@ std::string_view WithoutLogPrefix(std::string_view line) {
     if (at == std::string_view::npos) continue;
     const std::string_view rest = TrimStart(line.substr(at + mark.size()));
     if (rest.starts_with("File \"") || rest.starts_with("Traceback (most recent call last)") ||
-        (LevelOf(line) == 'I' && IsException(rest)))
+        (LevelOf(line) == 'I' && (IsException(rest) || LevelOf(rest) != 0)))
       return rest;
   }
   return line;

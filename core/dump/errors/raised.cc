@@ -7,6 +7,7 @@
 
 #include "core/base/strings.h"
 #include "core/dump/errors/log_line.h"
+#include "core/dump/errors/stated_rule.h"
 #include "core/dump/errors/traceback.h"
 #include "core/dump/readers/line_reader.h"
 
@@ -251,8 +252,8 @@ std::optional<ExplainedError> FindRaised(const std::vector<std::string_view>& li
     std::string library = RaisedIn(lines, k, has_trace);
     if (library.empty()) library = of_type;
     const std::string message = WholeMessage(lines, k, exception->message);
-    const std::string advice = AdviceOf(message);
-    if (Trim(message).empty() || (library.empty() && advice.empty())) continue;
+    const std::string advice = AdviceOf(message), rule = FixOfRule(message);
+    if (Trim(message).empty() || (library.empty() && advice.empty() && rule.empty())) continue;
     // A line in the midst of a log may quote an exception that was caught.
     const auto is_blank = [](std::string_view line) { return Trim(line).empty(); };
     const bool is_first =
@@ -268,11 +269,11 @@ std::optional<ExplainedError> FindRaised(const std::vector<std::string_view>& li
     error.reason = library.empty() ? fmt::format("{}: {}", type, OneLine(message, kMaxMessage))
                                    : fmt::format("{} raised {}: {}", library, type,
                                                  OneLine(message, kMaxMessage));
-    error.fix = !advice.empty() ? fmt::format("as the message says: {}", advice)
-                                : fmt::format(
-                                      "the message is {}'s own, and hloscope knows no more of "
-                                      "it: see what the line gives to {}",
-                                      library, library);
+    error.fix = fmt::format(
+        "the message is {}'s own, and hloscope knows no more of it: see what the line gives to {}",
+        library, library);
+    if (!rule.empty()) error.fix = rule;
+    if (!advice.empty()) error.fix = fmt::format("as the message says: {}", advice);
     return error;
   }
   return std::nullopt;

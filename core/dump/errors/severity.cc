@@ -27,7 +27,7 @@ constexpr std::string_view kWarnings[] = {"no_driver",           "no_gpu",
                                           "resharding",          "cpu_features",
                                           "large_constants",     "fork",
                                           "donation_unused",     "type_truncated",
-                                          "optional_memory"};
+                                          "optional_memory",     "slow_start"};
 
 template <size_t kCount>
 bool IsOneOf(std::string_view kind, const std::string_view (&kinds)[kCount]) {
