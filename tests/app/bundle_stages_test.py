@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Bundles of `diverge --passes DUMP`: the modules around the pass that is blamed, compared once more: bundle_stages_test.py HLOSCOPE."""
+"""`diverge --passes DUMP`: its bundles, whose modules around the pass are compared once more, and words of its tries: bundle_stages_test.py HLOSCOPE."""
 import json
 import os
+import struct
 import subprocess
 import sys
 import unittest
 import zipfile
 
-from command_tests import FolderTest
+from command_tests import FolderTest, npy
 
 HLOSCOPE = os.path.abspath(sys.argv[1])
 
@@ -66,6 +67,20 @@ class StagesTest(FolderTest):
             check = self.check({**parts, **changed})
             self.assertEqual((check['status'], check['stages']), (status, stages), check)
             self.assertIn(said, check['verdict'])
+
+    def test_what_was_compared_explains_nothing(self):
+        dump = self.path('dump')
+        os.makedirs(dump)
+        self.path('dump/module_0001.m.0000.simplification.after_p.before_q.txt',
+                  'HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT r = f32[2] add(x, x)\n}\n')
+        for name, values in (('in0', (1, 2)), ('right', (2, 4)), ('wrong', (2, 5))):
+            with open(self.path(name + '.npy'), 'wb') as file:
+                file.write(npy('<f4', (2,), struct.pack('<2f', *values)))
+        for name, agrees in (('right', True), ('wrong', False)):
+            command = ('diverge', '--passes', dump, '--inputs', self.path('in0.npy'), '--expect', self.path(name + '.npy'))
+            self.assertIn('against the expected values ' + ('agrees\n' if agrees else 'differs; '), self.run_tool(*command)[1])
+            tries = json.loads(self.run_tool(*command, '--json')[1])['tries']
+            self.assertEqual([(one['closes'], one['compares']) for one in tries], [(agrees, True)])
 
 
 if __name__ == '__main__':

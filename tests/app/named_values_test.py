@@ -132,7 +132,7 @@ class GivenConstants(FolderTest):
         self.assertIn('1 elided constant is generated from seed 3', done.stdout + done.stderr)
 
     def test_what_does_not_fit(self):
-        for arrays, error in (({'c__1': array(1, 2, 3)}, 'c.1'), ({'c__9': array(1, 2)}, 'no array is of a constant of module m (it has c.9)'),
+        for arrays, error in (({'c__1': array(1, 2, 3)}, 'c.1'), ({'c__9': array(1, 2)}, 'no array is of an elided constant of module m: the arrays are c.9, the elided constants c.1, d.2'),
                               ({'c__9': array(1, 2)}, 'did you mean `c.1`'), ({'k': array(1, 2)}, 'k: the constant has its values in the module')):
             done = self.run_it('--constants', self.given(**arrays))
             self.assertEqual(done.returncode, 2, done.stdout)

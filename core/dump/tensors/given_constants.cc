@@ -36,7 +36,7 @@ std::string PythonName(std::string_view name) {
 
 struct Constants {
   std::map<std::string, std::vector<InstructionId>, std::less<>> by_name;  // both forms of a name
-  size_t elided = 0;
+  std::vector<std::string> elided;                                         // in program order
 };
 
 Constants ConstantsOf(const Module& module) {
@@ -46,7 +46,7 @@ Constants ConstantsOf(const Module& module) {
     const InstructionId id(i);
     const auto* value = module.Get<Literal>(module[id], AttributeKey::kConstantValue);
     if (module[id].opcode != hlo::Opcode::kConstant || value == nullptr) continue;
-    constants.elided += value->elided() ? 1 : 0;
+    if (value->elided()) constants.elided.emplace_back(module.name(id));
     constants.by_name[std::string(module.name(id))].push_back(id);
     by_python_name[PythonName(module.name(id))].push_back(id);
   }
@@ -66,10 +66,14 @@ std::string Few(const std::vector<std::string>& names) {
   return out;
 }
 
+std::string FewOrNone(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : Few(names);
+}
+
 std::string NearestOf(const Constants& constants, const std::vector<std::string>& names) {
   if (names.empty()) return {};
   ClosestText closest(names.front());
-  for (const auto& [name, ids] : constants.by_name) closest.Offer(name);
+  for (const std::string& name : constants.elided) closest.Offer(name);
   return closest.Hint();
 }
 
@@ -172,16 +176,16 @@ Result<GivenConstants> GiveConstants(const std::shared_ptr<const Module>& module
   const size_t taken = filled.taken;
   const std::vector<std::string>& unknown = filled.unknown;
   if (taken == 0) {
-    const std::string hint = NearestOf(constants, unknown);
     return InputError(
-        fmt::format("{}: no array is of a constant of module {} ({})", path, module->name(),
-                    unknown.empty() ? "it has none" : "it has " + Few(unknown)),
-        hint.empty() ? "arrays are called as the constants: `hloscope find {...} MODULE` lists them"
-                     : hint);
+        fmt::format("{}: no array is of an elided constant of module {}: the arrays are {}, the "
+                    "elided constants {}",
+                    path, module->name(), FewOrNone(archive.Names()), FewOrNone(constants.elided)),
+        NearestOf(constants, unknown));
   }
   std::string note =
       fmt::format("the values of {} are those of {}", Counted(taken, "elided constant"), path);
-  if (const size_t left = constants.elided - std::min(taken, constants.elided); left > 0)
+  if (const size_t left = constants.elided.size() - std::min(taken, constants.elided.size());
+      left > 0)
     note += fmt::format(", {} {} elided", left, VerbFor(left, "is still", "are still"));
   if (!unknown.empty()) {
     note += fmt::format("; {} {} of no constant", Few(unknown),
