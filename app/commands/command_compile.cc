@@ -239,11 +239,12 @@ class CompileCommand : public Command {
     HLOSCOPE_TRY(SetDeadline());
     HLOSCOPE_ASSIGN_OR_RETURN(const auto module, LoadAndNote(context));
     EmitRequest emit{emit_, output_, request_.target, context.jobs, request_.options.limits};
-    HLOSCOPE_ASSIGN_OR_RETURN(EmitReport report, EmitOwn(module, emit, stop));
+    Result<EmitReport> report = EmitOwn(module, emit, stop);
+    if (!report) return std::unexpected(InFile(report.error(), module_));
     if (request_.dump.empty()) return report;
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::OwnCompileReport dumped,
                               replay::OwnCompile(*module, OwnRequest(false), stop));
-    report.files.push_back({request_.dump, Counted(dumped.dump_files, "file")});
+    report->files.push_back({request_.dump, Counted(dumped.dump_files, "file")});
     return report;
   }
 
@@ -260,9 +261,10 @@ class CompileCommand : public Command {
     HLOSCOPE_TRY(SetDeadline());
     HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<ModuleForm> form, OutputForm());
     HLOSCOPE_ASSIGN_OR_RETURN(const auto module, LoadAndNote(context));
-    HLOSCOPE_ASSIGN_OR_RETURN(replay::OwnCompileReport report,
-                              replay::OwnCompile(*module, OwnRequest(form.has_value()), stop));
-    if (form) HLOSCOPE_TRY(WriteOptimized(report.module, *form));
+    Result<replay::OwnCompileReport> report =
+        replay::OwnCompile(*module, OwnRequest(form.has_value()), stop);
+    if (!report) return std::unexpected(InFile(report.error(), module_));
+    if (form) HLOSCOPE_TRY(WriteOptimized(report->module, *form));
     return report;
   }
 

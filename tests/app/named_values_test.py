@@ -172,6 +172,7 @@ class GivenConstants(FolderTest):
             self.assertIn('{100, 200}', file.read())
         done = self.tool('compile', self.module, '--emit', 'object', '-o', out + '.o')
         self.assertNotEqual(done.returncode, 0)
+        self.assertTrue(done.stderr.startswith(self.module + ': '), done.stderr)
         self.assertIn('--constants', done.stderr)
         done = self.tool('compile', self.module, '--emit', 'llvm', '-o', constants, '--constants', constants)
         self.assertEqual(done.returncode, 2)

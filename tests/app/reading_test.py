@@ -248,6 +248,12 @@ class Reading(unittest.TestCase):
         self.assertNotIn('negate', out)
         self.assertIn('multiply', out)
 
+    def test_a_pass_for_a_stage(self):
+        """`--diff` takes a stage; a pass is told its stages."""
+        status, _, error = run('info', self.dump(), '--diff', 'jit_f:one')
+        self.assertEqual(status, 2)
+        self.assertIn('no stage one (the pass of that name left 0001)', error)
+
     def test_diff_counts_what_is_unchanged_in_one_line(self):
         """Instructions that stay on both sides of one that moved are one run for a reader."""
         lines = [f'  k{i} = f32[4] {op}(p)\n' for i, op in enumerate(('negate', 'sine', 'cosine', 'tanh', 'abs', 'floor'))]
