@@ -88,10 +88,16 @@ Result<int32_t> FindStage(const dump::DumpModel& model, int32_t module, std::str
     }
   }
   ClosestText closest(name);
-  for (const dump::StageEntry& stage : stages) closest.Offer(stage.name);
-  const std::string hint = closest.Hint();
-  return InputError(fmt::format("{}: no stage {}", model.path(), name),
-                    hint.empty() ? "`hloscope info` lists the stages" : hint);
+  std::string of_pass;  // the numbers of the stages that a pass of that name left
+  for (const dump::StageEntry& stage : stages) {
+    closest.Offer(stage.name);
+    closest.Offer(stage.pass);
+    if (stage.pass != name) continue;
+    of_pass += (of_pass.empty() ? "" : ", ") + stage.name.substr(0, stage.name.find('.'));
+  }
+  std::string hint = of_pass.empty() ? closest.Hint() : "the pass of that name left " + of_pass;
+  if (hint.empty()) hint = "`hloscope info --passes` lists the stages";
+  return InputError(fmt::format("{}: no stage {}", model.path(), name), hint);
 }
 
 }  // namespace hloscope::app

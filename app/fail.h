@@ -18,10 +18,10 @@ using InputKeys = std::vector<std::pair<std::string_view, std::string>>;
 /// `error_kind`), `error`.
 std::string FailureJson(const InputKeys& keys, const Error& error);
 
-/// Prints `error` to standard error and with --json the object of the input; returns the exit
-/// status.
 // Names the file where the error does not.
 Error InFile(Error error, const std::string& file);
+/// Prints `error` to standard error and with --json the object of the input; returns the exit
+/// status.
 int Fail(const InputKeys& keys, const Error& error, const Context& context);
 int Fail(const std::string& path, const Error& error, const Context& context);
 

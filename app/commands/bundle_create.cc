@@ -1,6 +1,4 @@
 // `hloscope bundle create`.
-#include <filesystem>
-
 #include "app/cancel.h"
 #include "app/commands/bundle.h"
 #include "app/module_form.h"
@@ -83,10 +81,11 @@ Result<Order> ReadOrder(const std::string& given, const BundleOptions& options,
   HLOSCOPE_ASSIGN_OR_RETURN(order.input, FindBundleInput(given, request, limits));
   if (request.test.name.empty()) request.test.name = replay::ReferencePlatform().name;
   order.out = options.out.empty() ? BundleNameOf(order.input.module) : options.out;
-  std::error_code error;
-  if (std::filesystem::equivalent(order.out, given, error)) {
-    return InputError(order.out + ": that is the input", "name another file with -o");
-  }
+  HLOSCOPE_TRY(CheckBundleFile(
+      "-o", order.out,
+      {std::span(&given, 1), std::span(&options.verdict, 1), std::span(&options.reduced, 1),
+       std::span(&options.reduced_inputs, 1), options.profiles},
+      request));
   HLOSCOPE_ASSIGN_OR_RETURN(order.findings, FindingsOf(options, order.input.module, limits));
   return order;
 }

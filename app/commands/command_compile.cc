@@ -125,8 +125,8 @@ class CompileCommand : public Command {
   }
 
   Status CheckWhatToWrite() const {
-    HLOSCOPE_TRY(
-        CheckFilesToWrite(std::vector<FileToWrite>{{"-o", output_}}, {std::span(&module_, 1)}));
+    HLOSCOPE_TRY(CheckFilesToWrite(std::vector<FileToWrite>{{"-o", output_}},
+                                   {std::span(&module_, 1), std::span(&constants_, 1)}));
     if (emit_.empty() != output_.empty()) return InputError("--emit and -o need each other");
     if (request_.dump.empty() && emit_.empty()) {
       return InputError("nothing to write: give --dump DIR, or --emit hlo -o OUT");
@@ -164,9 +164,7 @@ class CompileCommand : public Command {
   Result<replay::CompileModuleReport> Compile(const Context& context, const std::stop_token& stop) {
     HLOSCOPE_TRY(CheckOptions());
     HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<ModuleForm> form, OutputForm());
-    HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, Load(context));
-    dump::CompletedModule completed = dump::CompleteFromDump(loaded, context.limits);
-    HLOSCOPE_TRY(TakeConstants(constants_, context.limits, completed));
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::CompletedModule completed, Load(context));
     auto report = replay::CompileModule(completed.module, request_, stop);
     if (!report) {
       report.error().place.file = module_;
@@ -192,7 +190,8 @@ class CompileCommand : public Command {
     return form;
   }
 
-  Result<dump::LoadedModule> Load(const Context& context) const {
+  // With the values that the dump beside it and --constants have.
+  Result<dump::CompletedModule> Load(const Context& context) const {
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat format,
                               dump::InputFormatFromName(input_format_));
     HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded,
@@ -202,16 +201,25 @@ class CompileCommand : public Command {
       return std::unexpected(
           Error{ErrorClass::kInput, d.message, dump::Places(loaded).Of(d), d.hint});
     }
-    return loaded;
+    dump::CompletedModule completed = dump::CompleteFromDump(loaded, context.limits);
+    HLOSCOPE_TRY(TakeConstants(constants_, context.limits, completed));
+    return completed;
+  }
+
+  // Reports of our own compiler have no notes.
+  Result<std::shared_ptr<const hlo::Module>> LoadAndNote(const Context& context) const {
+    HLOSCOPE_ASSIGN_OR_RETURN(dump::CompletedModule completed, Load(context));
+    for (const std::string& note : completed.notes) PrintError("warning: " + note);
+    return std::move(completed.module);
   }
 
   Status CheckOwnOptions() const {
     HLOSCOPE_TRY(CheckWhatToWrite());
-    if (!only_passes_.empty() || xla_options_.any() || fill_elided_ || !constants_.empty() ||
-        request_.timers || !request_.search.python.empty()) {
+    if (!only_passes_.empty() || xla_options_.any() || fill_elided_ || request_.timers ||
+        !request_.search.python.empty()) {
       return InputError(
-          "--only-passes, --fill-elided, --constants, --timers, --python and XLA flags need "
-          "--with, which names the XLA that compiles");
+          "--only-passes, --fill-elided, --timers, --python and XLA flags need --with, which names "
+          "the XLA that compiles");
     }
     replay::pjrt::XlaFlags none;
     const std::string note = XlaOptions::AddEnvironment("", none);
@@ -229,13 +237,14 @@ class CompileCommand : public Command {
   Result<EmitReport> EmitCode(const Context& context, const std::stop_token& stop) {
     HLOSCOPE_TRY(CheckOwnOptions());
     HLOSCOPE_TRY(SetDeadline());
-    HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, Load(context));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto module, LoadAndNote(context));
     EmitRequest emit{emit_, output_, request_.target, context.jobs, request_.options.limits};
-    HLOSCOPE_ASSIGN_OR_RETURN(EmitReport report, EmitOwn(loaded.module, emit, stop));
+    Result<EmitReport> report = EmitOwn(module, emit, stop);
+    if (!report) return std::unexpected(InFile(report.error(), module_));
     if (request_.dump.empty()) return report;
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::OwnCompileReport dumped,
-                              replay::OwnCompile(*loaded.module, OwnRequest(false), stop));
-    report.files.push_back({request_.dump, Counted(dumped.dump_files, "file")});
+                              replay::OwnCompile(*module, OwnRequest(false), stop));
+    report->files.push_back({request_.dump, Counted(dumped.dump_files, "file")});
     return report;
   }
 
@@ -251,11 +260,11 @@ class CompileCommand : public Command {
     HLOSCOPE_TRY(CheckOwnOptions());
     HLOSCOPE_TRY(SetDeadline());
     HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<ModuleForm> form, OutputForm());
-    HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, Load(context));
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        replay::OwnCompileReport report,
-        replay::OwnCompile(*loaded.module, OwnRequest(form.has_value()), stop));
-    if (form) HLOSCOPE_TRY(WriteOptimized(report.module, *form));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto module, LoadAndNote(context));
+    Result<replay::OwnCompileReport> report =
+        replay::OwnCompile(*module, OwnRequest(form.has_value()), stop);
+    if (!report) return std::unexpected(InFile(report.error(), module_));
+    if (form) HLOSCOPE_TRY(WriteOptimized(report->module, *form));
     return report;
   }
 
@@ -269,38 +278,9 @@ class CompileCommand : public Command {
     return kGood;
   }
 
-  std::string Text(const EmitReport& report) const {
-    std::string out = FormatText("{}: compiled in {:.1f} ms: {}", module_, report.compile_ms,
-                                 Counted(report.kernels, "kernel"));
-    if (report.functions > 0) out += FormatText(", {}", Counted(report.functions, "function"));
-    out += "\n";
-    for (const auto& [path, what] : report.files) out += FormatText("  {}: {}\n", path, what);
-    if (report.object_bytes > 0) {
-      out += FormatText("  {}; a call takes {} of scratch memory in addition to its arrays\n",
-                        Counted(report.object_bytes, "byte"), Counted(report.temp_bytes, "byte"));
-    }
-    return out + KernelsText(report.assembled);
-  }
-
+  std::string Text(const EmitReport& report) const { return EmitReportText(report, module_); }
   std::string Json(const EmitReport& report) const {
-    std::string out;
-    JsonWriter json(out);
-    json.BeginObject()
-        .Field("module", module_)
-        .Field("status", "ok")
-        .Field("emit", emit_)
-        .Field("compile_ms", report.compile_ms)
-        .Field("kernels", report.kernels)
-        .Field("functions", report.functions)
-        .Field("object_bytes", report.object_bytes)
-        .Field("temp_bytes", report.temp_bytes)
-        .Key("files")
-        .BeginArray();
-    for (const WrittenFile& file : report.files) json.Value(file.path);
-    json.EndArray();
-    AppendKernels(report.assembled, json);
-    json.EndObject();
-    return out + "\n";
+    return EmitReportJson(report, module_, emit_);
   }
 
   std::string Text(const replay::OwnCompileReport& report) const {

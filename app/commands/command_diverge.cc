@@ -28,7 +28,7 @@
 #include "core/debug/explain/passes/explain_platforms.h"
 #include "core/debug/explain/passes/find_pass.h"
 #include "core/debug/explain/passes/own_passes.h"
-#include "core/debug/explain/passes/result_sharding.h"
+#include "core/debug/explain/passes/two_modules.h"
 #include "core/dump/container.h"
 #include "core/dump/dump_model.h"
 #include "core/replay/device_values.h"
@@ -93,6 +93,7 @@ class DivergeCommand : public Command {
 
   Status CheckForm() const {
     if (files_.size() > 2) return InputError("expected a module, or two");
+    HLOSCOPE_TRY(CheckBundleFile("--bundle", bundle_.file(), {files_}, shared_.request()));
     if (!third_.empty()) {
       HLOSCOPE_TRY(replay::CheckPlatform(third_));
       if (files_.size() == 2 || passes_ || shared_.request().reference.name.empty()) {
@@ -181,70 +182,7 @@ class DivergeCommand : public Command {
                               const std::stop_token& stop) {
     const auto b = shared_.Load(files_[1], context.limits, stop);
     if (!b) return debug::RefusedVerdict(b.error());
-    // Parts of results are compared with the whole: how they are put together the other one says.
-    debug::ResultSharding results(context.limits);
-    (void)results.Complete(a.module);
-    const auto meant = results.Complete(b->module), first = results.Complete(a.module);
-    if (meant == nullptr || first == nullptr) {
-      return debug::RefusedVerdict(
-          {ErrorClass::kUnsupported,
-           "one module is partitioned, and the sharding of its results is unknown",
-           {},
-           "dump with --xla_dump_hlo_as_proto: the .hlo.pb says it"});
-    }
-    if (Status alike = CheckElided(*a.module, *b->module); !alike) return Refuse(alike);
-    debug::StageValues values(a.request, stop);
-    DivergeVerdict verdict =
-        debug::FindDifference(values, first, meant, {files_[0], files_[1]}, stop);
-    if (verdict.status != RunStatus::kError) return verdict;
-    const Status same = CheckSameParameters(*a.module, *b->module, context.limits);
-    return same ? verdict : Refuse(same);
-  }
-
-  // Constants that are made up on one side alone would be what differs.
-  Status CheckElided(const hlo::Module& a, const hlo::Module& b) const {
-    const size_t in_a = hlo::ElidedConstants(a).size(), in_b = hlo::ElidedConstants(b).size();
-    if (!shared_.request().load.fill_elided || (in_a == 0) == (in_b == 0)) return {};
-    const size_t is_b = in_a == 0 ? 1 : 0;
-    return InTheFile(
-        files_[is_b],
-        fmt::format("the values of {} are elided, which --fill-elided generates, and {} has its "
-                    "own",
-                    Counted(in_a + in_b, "constant"), files_[1 - is_b]),
-        "use the .hlo.pb of both, or the HLO text of both in a folder of their own");
-  }
-
-  static std::unexpected<Error> InTheFile(const std::string& file, std::string message,
-                                          std::string hint) {
-    Error error{ErrorClass::kInput, std::move(message), {}, std::move(hint)};
-    error.place.file = file;
-    return std::unexpected(std::move(error));
-  }
-
-  // Two modules run on the same inputs.
-  Status CheckSameParameters(const hlo::Module& a, const hlo::Module& b,
-                             const Limits& limits) const {
-    const replay::Placement of_a(a, limits), of_b(b, limits);
-    const auto differ = [&](const std::string& in_b, const std::string& in_a) {
-      return InTheFile(files_[1], fmt::format("{}, and {} in {}", in_b, in_a, files_[0]),
-                       "two modules are compared on the same inputs: give them the same "
-                       "parameters");
-    };
-    const auto &leaves_a = of_a.parameters(), &leaves_b = of_b.parameters();
-    if (leaves_a.size() != leaves_b.size()) {
-      return differ("the parameters are " + Counted(leaves_b.size(), "array"),
-                    std::to_string(leaves_a.size()));
-    }
-    for (size_t i = 0; i < leaves_a.size(); ++i) {
-      const hlo::Shape &own = leaves_b[i].shape, &other = leaves_a[i].shape;
-      const bool fits = own.IsArray() == other.IsArray() &&
-                        own.element_type() == other.element_type() &&
-                        (!own.IsArray() || of_b.Accepts(leaves_b[i], other.dimensions()));
-      if (fits) continue;
-      return differ(fmt::format("parameter {} is {}", i, hlo::ToString(own, false)),
-                    hlo::ToString(other, false));
-    }
-    return {};
+    return debug::ExplainTwoModules(a.module, b->module, a.request, {files_[0], files_[1]}, stop);
   }
 
   bool is_of_two() const { return files_.size() == 2 && !passes_; }

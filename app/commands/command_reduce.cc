@@ -109,7 +109,7 @@ class ReduceCommand : public Command {
     }
     const debug::RunSpec& request = shared_.request();
     return CheckFilesToWrite(
-        std::vector<FileToWrite>{{"-o", files_.output}},
+        std::vector<FileToWrite>{{"-o", files_.output}, {"--bundle", bundle_.file()}},
         {std::span(&files_.module, 1), request.inputs.files, request.compare.expect,
          request.inputs.infeed, std::span(&request.inputs.constants, 1)});
   }

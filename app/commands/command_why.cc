@@ -1,5 +1,6 @@
 // `hloscope why`: the compiler's own decisions about a fusion, or about two instructions.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 
@@ -7,6 +8,7 @@
 #include "app/dump_place.h"
 #include "app/fail.h"
 #include "app/output.h"
+#include "core/analysis/compilation/named_instruction.h"
 #include "core/analysis/compilation/why_fusion.h"
 #include "core/base/format_text.h"
 #include "core/base/json.h"
@@ -41,15 +43,6 @@ class WhyCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    const size_t expected = not_fused_ ? 2 : 1;
-    if (names_.size() != expected)
-      return Fail(path_,
-                  InputError(not_fused_ ? "--not-fused takes two instructions, a producer and its "
-                                          "user"
-                                        : "one INSTR is expected",
-                             not_fused_ ? "" : "--not-fused A B asks about two")
-                      .error(),
-                  context);
     for (std::string& name : names_) {
       // MODULE:INSTR, as info --select prints it.
       const auto [module, instruction] = SplitModule(name);
@@ -75,6 +68,11 @@ class WhyCommand : public Command {
       folder = folder.has_parent_path() ? folder.parent_path() : ".";
       if (!std::filesystem::exists(path_, error)) return InputError(path_ + ": no such file");
     }
+    if (names_.size() > (not_fused_ ? 2 : 1)) {
+      return InputError(fmt::format("{} is one name too many", names_.back()),
+                        not_fused_ ? "--not-fused takes a producer and its user"
+                                   : "--not-fused A B asks about two instructions");
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(const auto model,
                               dump::DumpModel::Open(folder.string(), context.limits));
     int32_t module = -1;
@@ -86,8 +84,23 @@ class WhyCommand : public Command {
     if (file.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(module, FindModule(*model, module_));
     }
-    return not_fused_ ? analysis::WhyNotFused(model, module, names_[0], names_[1])
-                      : analysis::WhyFusion(model, module, names_[0]);
+    if (!not_fused_) return analysis::WhyFusion(model, module, names_[0]);
+    if (names_.size() == 1) return WithoutUser(*model, module);
+    return analysis::WhyNotFused(model, module, names_[0], names_[1]);
+  }
+
+  // Error: of --not-fused the second instruction is missing.
+  std::unexpected<Error> WithoutUser(const dump::DumpModel& model, int32_t module) const {
+    constexpr size_t kShown = 5;
+    Result<std::vector<std::string>> users = analysis::UsersByName(model, module, names_[0]);
+    if (!users) return std::unexpected(users.error());
+    const bool has_more = users->size() > kShown;
+    if (has_more) users->resize(kShown);
+    return InputError(
+        fmt::format("--not-fused takes a producer and its user, and {} alone is given", names_[0]),
+        users->empty()
+            ? "no instruction uses it"
+            : fmt::format("its users: {}{}", fmt::join(*users, ", "), has_more ? ", …" : ""));
   }
 
   std::string Text(const FusionAnswer& answer) const {

@@ -15,6 +15,8 @@
 #include "core/backends/sass/machine_code.h"
 #include "core/base/counted.h"
 #include "core/base/file.h"
+#include "core/base/format_text.h"
+#include "core/base/json.h"
 #include "core/base/machine_memory.h"
 #include "core/dump/plan_file.h"
 #include "core/replay/gpu_targets.h"
@@ -156,6 +158,41 @@ Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
   report.functions = answer.functions;
   report.compile_ms = answer.compile_ms;
   return report;
+}
+
+std::string EmitReportText(const EmitReport& report, const std::string& module) {
+  std::string out = FormatText("{}: compiled in {:.1f} ms: {}", module, report.compile_ms,
+                               Counted(report.kernels, "kernel"));
+  if (report.functions > 0) out += FormatText(", {}", Counted(report.functions, "function"));
+  out += "\n";
+  for (const auto& [path, what] : report.files) out += FormatText("  {}: {}\n", path, what);
+  if (report.object_bytes > 0) {
+    out += FormatText("  {}; a call takes {} of scratch memory in addition to its arrays\n",
+                      Counted(report.object_bytes, "byte"), Counted(report.temp_bytes, "byte"));
+  }
+  return out + KernelsText(report.assembled);
+}
+
+std::string EmitReportJson(const EmitReport& report, const std::string& module,
+                           const std::string& emit) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject()
+      .Field("module", module)
+      .Field("status", "ok")
+      .Field("emit", emit)
+      .Field("compile_ms", report.compile_ms)
+      .Field("kernels", report.kernels)
+      .Field("functions", report.functions)
+      .Field("object_bytes", report.object_bytes)
+      .Field("temp_bytes", report.temp_bytes)
+      .Key("files")
+      .BeginArray();
+  for (const WrittenFile& file : report.files) json.Value(file.path);
+  json.EndArray();
+  AppendKernels(report.assembled, json);
+  json.EndObject();
+  return out + "\n";
 }
 
 }  // namespace hloscope::app

@@ -45,4 +45,10 @@ std::vector<std::string> EmittedCode();
 Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
                            const EmitRequest& request, const std::stop_token& stop);
 
+// What was written, of a module as it was given; `emit` is that of the request.
+std::string EmitReportText(const EmitReport& report, const std::string& module);
+// One object, and a line break.
+std::string EmitReportJson(const EmitReport& report, const std::string& module,
+                           const std::string& emit);
+
 }  // namespace hloscope::app

@@ -127,16 +127,25 @@ class DiffWriter {
       if (folded != 0) out += FormatText("  … {} unchanged\n", Counted(folded, "computation"));
       folded = 0;
     };
+    size_t same = 0;  // instructions; rows of them follow each other where one between them moved
+    auto say_same = [&] {
+      if (same != 0) out += FormatText("    … {} unchanged\n", same);
+      same = 0;
+    };
     for (const analysis::DiffRow& row : changes.rows) {
       if (IsWholeComputation(row)) {
+        say_same();
         ++folded;
         continue;
       }
       say_folded();
-      AddHeading(row, out);
+      const std::string name = ComputationOf(row);
+      if (row.kind != ChangeKind::kUnchanged || name != computation_) say_same();
+      if (name != computation_) out += FormatText("  {}\n", name);
+      computation_ = name;
       switch (row.kind) {
         case ChangeKind::kUnchanged:
-          out += FormatText("    … {} unchanged\n", row.count);
+          same += row.count;
           break;
         case ChangeKind::kAdded:
           out += FormatText("  + {}\n", print_a_.Text(row.after));
@@ -149,6 +158,7 @@ class DiffWriter {
                             Sign(row.kind), print_a_.Text(row.after));
       }
     }
+    say_same();
     say_folded();
     return out;
   }
@@ -183,14 +193,11 @@ class DiffWriter {
     if (kind != ChangeKind::kUnchanged) json.Field("text", printer.Text(id));
     json.EndObject();
   }
-  // The computation a row stands in, where it is another than that of the row before.
-  void AddHeading(const analysis::DiffRow& row, std::string& out) {
+  // The name of the computation a row stands in.
+  std::string ComputationOf(const analysis::DiffRow& row) const {
     const hlo::Module& module = row.after.valid() ? a_ : b_;
-    InstructionId id = row.after.valid() ? row.after : row.before;
-    std::string name(module[module[module[id].computation].name]);
-    if (name == computation_) return;
-    computation_ = name;
-    out += FormatText("  {}\n", name);
+    const InstructionId id = row.after.valid() ? row.after : row.before;
+    return std::string(module[module[module[id].computation].name]);
   }
 
   const hlo::Module& b_;

@@ -8,7 +8,6 @@
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "app/module_form.h"
 #include "app/output.h"
@@ -16,6 +15,7 @@
 #include "app/reports/run_report.h"
 #include "app/version.h"
 #include "app/workers.h"
+#include "app/written_files.h"
 #include "core/base/child_process.h"
 #include "core/base/escape.h"
 #include "core/base/format_text.h"
@@ -54,7 +54,7 @@ void AddBounds(const debug::RunSpec& request, std::vector<std::string>& argument
 // Status and verdict of `bundle check` in a process of its own.
 Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::string& path,
                                                                  const debug::RunSpec& request,
-                                                                 bool reduced,
+                                                                 bool others,
                                                                  const std::stop_token& stop) {
   ChildOptions options{
       .program = kThisProgram,
@@ -76,7 +76,7 @@ Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::stri
   AddBounds(request, options.arguments);
   const auto begin = std::chrono::steady_clock::now();
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
-  const std::string output = child.ReadAll(stop, begin + debug::LongestReplay(request, reduced));
+  const std::string output = child.ReadAll(stop, begin + debug::LongestReplay(request, others));
   constexpr std::chrono::seconds kToEnd(10);
   const auto exit = child.Wait(kToEnd);
   if (child.passed_deadline()) {
@@ -143,14 +143,7 @@ Result<debug::BundleSource> ReadSource(const BundleInput& input, BundleFindings 
                                        const PackOptions& options, const RunOptionSet& run,
                                        const std::string& out, const Limits& limits,
                                        const std::stop_token& stop) {
-  const debug::InputSpec& inputs = run.request().inputs;
-  std::vector<std::string> read = {input.module, inputs.constants};
-  read.insert(read.end(), inputs.files.begin(), inputs.files.end());
-  for (const std::string& file : read) {
-    std::error_code error;
-    if (std::filesystem::equivalent(out, file, error))
-      return InputError(out + ": that is an input", "name another file");
-  }
+  HLOSCOPE_TRY(CheckBundleFile("the bundle", out, {std::span(&input.module, 1)}, run.request()));
   HLOSCOPE_ASSIGN_OR_RETURN(LoadedRun loaded, run.Load(input.module, limits, stop));
   BundleInput whole = input;
   if (loaded.kernels && !whole.kernels.module) {
@@ -161,10 +154,6 @@ Result<debug::BundleSource> ReadSource(const BundleInput& input, BundleFindings 
   }
   debug::BundleSource source =
       BundleSourceOf(whole, std::move(loaded), std::move(findings), options);
-  if (!inputs.constants.empty() && source.values < debug::ValuePolicy::kAll) {
-    return InputError("--constants: the module of the bundle would hold its values",
-                      "give --values all where they may be seen, or leave --constants out");
-  }
   source.out_name = std::filesystem::path(out).filename().string();
   source.run_json = [file = input.module](const debug::RunReport& report) {
     return RunReportJson(file, report);
@@ -183,6 +172,18 @@ Status WriteBundle(const std::string& path, std::string_view bytes) {
 }
 
 }  // namespace
+
+Status CheckBundleFile(std::string_view option, const std::string& out,
+                       std::initializer_list<std::span<const std::string>> read,
+                       const debug::RunSpec& request) {
+  const debug::InputSpec& inputs = request.inputs;
+  const FileToWrite bundle{option, out};
+  for (const std::span<const std::string> files : read)
+    HLOSCOPE_TRY(CheckFilesToWrite(std::span(&bundle, 1), {files}));
+  return CheckFilesToWrite(std::span(&bundle, 1),
+                           {inputs.files, inputs.infeed, std::span(&inputs.literals_file, 1),
+                            std::span(&inputs.constants, 1), request.compare.expect});
+}
 
 std::vector<OptionSpec> PackOptions::Specs(std::string_view when) {
   const auto help = [&](std::string_view what) { return fmt::format("{}{}", when, what); };
@@ -217,8 +218,9 @@ Result<debug::MadeBundle> PackBundle(const BundleInput& input, BundleFindings fi
   HLOSCOPE_ASSIGN_OR_RETURN(
       debug::BundleSource source,
       ReadSource(input, std::move(findings), options, run, out, limits, stop));
-  source.replay = [&, reduced = source.reduced != nullptr](const std::string& path) {
-    return ReplayInCleanProcess(path, request, reduced, stop);
+  const bool others = source.reduced != nullptr || source.after_pass != nullptr;
+  source.replay = [&, others](const std::string& path) {
+    return ReplayInCleanProcess(path, request, others, stop);
   };
   HLOSCOPE_ASSIGN_OR_RETURN(debug::MadeBundle made, debug::CreateBundle(source, stop));
   HLOSCOPE_TRY(WriteBundle(out, made.bytes));

@@ -2,8 +2,10 @@
 // `diverge` and `reduce` that makes one.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -35,6 +37,11 @@ struct BundleFindings {
   std::string profile = {}, profile_comparison = {};  // JSON; empty: none
 };
 
+// Input error: `out`, which `option` names, is one of the files `read` or one that the run reads.
+Status CheckBundleFile(std::string_view option, const std::string& out,
+                       std::initializer_list<std::span<const std::string>> read,
+                       const debug::RunSpec& request);
+
 // Runs the module as the options of `run` say, replays the bundle in a process of its own and
 // writes it to `out`, which may not be what it is made of. Workers are started where the request
 // has none.
@@ -56,6 +63,7 @@ class BundleStep {
   // Before anything runs. Input error: options that mean nothing without --bundle.
   Status Check() const;
   bool asked() const { return !out_.empty(); }
+  const std::string& file() const { return out_; }
 
   // Makes the bundle of `given` (see FindBundleInput) and prints what is in it, or adds it to
   // `line`, the command's object of JSON. The exit status: kGood, or that of the error.

@@ -142,6 +142,7 @@ std::string BundleCheckJson(const std::string& file, const debug::BundleCheck& c
   for (const std::string& refused : check.refused) json.Value(refused);
   json.EndArray().Field("verdict", check.verdict);
   if (check.reduced) json.Field("reduced", ToString(*check.reduced));
+  if (check.stages) json.Field("stages", ToString(*check.stages));
   json.Key("notes").BeginArray();
   for (const std::string& note : check.notes) json.Value(note);
   json.EndArray().EndObject();

@@ -22,8 +22,10 @@ using debug::PassBlame;
 using debug::RunStatus;
 
 std::string TryText(const DivergeTry& attempt, RunStatus status) {
-  const char* const closed = status == RunStatus::kEqual ? "agrees" : "explains it";
-  const char* const closes = !attempt.closes ? "not run" : *attempt.closes ? closed : "no";
+  const bool agrees = attempt.is_comparison || status == RunStatus::kEqual;
+  const char* const closed = agrees ? "agrees" : "explains it";
+  const char* const open = attempt.is_comparison ? "differs" : "no";
+  const char* const closes = !attempt.closes ? "not run" : *attempt.closes ? closed : open;
   if (attempt.detail.empty()) return FormatText("    {:<56} {}\n", attempt.what, closes);
   return FormatText("    {:<56} {}; {}\n", attempt.what, closes, attempt.detail);
 }

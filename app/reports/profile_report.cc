@@ -164,9 +164,11 @@ void AppendCounters(const EventStore& store, std::string& out) {
     if (counter.sample_count == 0) continue;
     const auto [least, most] = std::ranges::minmax(store.values(counter));
     const std::string_view unit = store.text(counter.unit);
-    out += FormatText("  {:<60} {:>17} from {} to {}{}{}\n", Shortened(store.text(counter.name)),
-                      Counted(counter.sample_count, "sample"), least, most, unit.empty() ? "" : " ",
-                      unit);
+    out += FormatText(
+        "  {:<60} {:>17} {}{}{}\n", Shortened(store.text(counter.name)),
+        Counted(counter.sample_count, "sample"),
+        least == most ? FormatText("at {}", least) : FormatText("from {} to {}", least, most),
+        unit.empty() ? "" : " ", unit);
   }
 }
 

@@ -676,28 +676,6 @@ ENTRY e {
         self.assertNotIn(b'"actual"', parts['verdict.json'])
         self.assertEqual(self.hint('diverge', a, b), [f'hloscope diverge {a} {b} --platform interpreter --bundle a.hlob'])
 
-    def test_passes_of_a_dump(self):
-        dump = self.path('dump')
-        os.makedirs(dump)
-        for name, opcode in (('before_optimizations', 'add'), ('0000.simplification.after_pipeline-start.before_dce', 'add'),
-                             ('0001.simplification.after_dce.before_algsimp', 'add'), ('0002.simplification.after_algsimp.before_pipeline-end', 'subtract')):
-            text = f'HloModule m\nENTRY e {{\n  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n  ROOT sum = f32[4] {opcode}(x, y)\n}}\n'
-            self.path(f'dump/module_0001.m.{name}.txt', text)
-        before = os.path.join(dump, 'module_0001.m.before_optimizations.txt')
-        has_plugin = self.run_tool('run', before, '--platform', 'xla-cpu')[0] == 0
-        asked = 'xla-cpu' if has_plugin else 'interpreter'
-        # With a platform, as the second argument, and without a platform: the compiler, where it is here.
-        for arguments in ([dump, '--passes', '--platform', asked], [before, '--passes', dump, '--platform', asked], [dump, '--passes']):
-            line, parts = self.made('diverge', *arguments, code=1)
-            self.assertEqual(line['pass'], 'algsimp')
-            request = json.loads(parts['manifest.json'])['request']
-            self.assertEqual((request['platform'], request['reference_platform']), (asked, 'interpreter'), arguments)
-            self.assertEqual((line['bundle']['replayed'], b'`diverge` found is not replayed' in parts['manifest.json']), ('reproduced', True))
-            # The modules around the pass show what was found.
-            around = [self.path(name, parts[name].decode()) for name in ('after_pass.hlo', 'before_pass.hlo')]
-            self.assertIn(b'hloscope diverge after_pass.hlo before_pass.hlo', parts['report.md'])
-            self.assertEqual(json.loads(self.run_tool('diverge', *around, '--json')[1])['instruction'], line['instruction'])
-
     def test_a_reduction(self):
         small = self.path('small.hlo')
         line, parts = self.made('reduce', self.nan(), '--find', 'nan', '-o', small, code=0)

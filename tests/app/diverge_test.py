@@ -705,7 +705,7 @@ class Passes(FolderTest):
         _, verdict = diverge(self.path('module_0001.m.0000.simplification.after_p.before_q.txt'), '--platform', 'cpu', '--reference_platform',
                              'interpreter', '--inputs', self.path('in0.npy'), '--expect', self.path('wrong.npy'))
         self.assertEqual(verdict['cause'], 'before_xla', verdict)
-        self.assertIn('which is wrong already: no pass made it so', verdict['verdict'])
+        self.assertIn('whose results already differ: no pass made it so', verdict['verdict'])
 
     def test_results_of_a_partitioned_stage(self):
         """Texts do not say how they lie on devices: the stage before partitioning does, or the stage is left out."""

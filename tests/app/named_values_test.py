@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 import unittest
+import zipfile
 
 from command_tests import FolderTest, npy, write_npz
 
@@ -131,7 +132,7 @@ class GivenConstants(FolderTest):
         self.assertIn('1 elided constant is generated from seed 3', done.stdout + done.stderr)
 
     def test_what_does_not_fit(self):
-        for arrays, error in (({'c__1': array(1, 2, 3)}, 'c.1'), ({'c__9': array(1, 2)}, 'no array is of a constant of module m (it has c.9)'),
+        for arrays, error in (({'c__1': array(1, 2, 3)}, 'c.1'), ({'c__9': array(1, 2)}, 'no array is of an elided constant of module m: the arrays are c.9, the elided constants c.1, d.2'),
                               ({'c__9': array(1, 2)}, 'did you mean `c.1`'), ({'k': array(1, 2)}, 'k: the constant has its values in the module')):
             done = self.run_it('--constants', self.given(**arrays))
             self.assertEqual(done.returncode, 2, done.stdout)
@@ -145,19 +146,6 @@ class GivenConstants(FolderTest):
         with open(self.path('a.hlo'), encoding='utf-8') as file:
             self.assertIn('{100, 200}', file.read())
         bundle = self.path('m.hlob')
-        done = self.tool('bundle', 'create', self.module, '--constants', constants, '-o', bundle)
-        self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn('the module of the bundle would hold its values', done.stderr)
-        self.assertFalse(os.path.exists(bundle))
-        with open(constants, 'rb') as file:
-            given = file.read()
-        done = self.tool('bundle', 'create', self.module, '--constants', constants, '--values', 'all', '-o', constants)
-        self.assertIn('that is an input', done.stderr)
-        with open(constants, 'rb') as file:
-            self.assertEqual(file.read(), given)
-        done = self.tool('compile', self.module, '--constants', 'nothere.npz', '--emit', 'llvm', '-o', self.path('m.ll'))
-        self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn('--constants', done.stderr)
         done = self.tool('bundle', 'create', self.module, '--constants', constants, '--values', 'all', '-o', bundle)
         self.assertEqual(done.returncode, 0, done.stderr)
         done = self.tool('run', bundle, '--inputs', self.inputs, '--print_literals')
@@ -169,6 +157,131 @@ class GivenConstants(FolderTest):
         done = self.tool('diverge', '--passes', self.path('dump'), '--constants', constants)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertNotEqual(self.tool('diverge', '--passes', self.path('dump')).returncode, 0)
+
+    def test_compile_takes_them(self):
+        constants, out = self.given(c__1=array(100, 200), d__2=array(7, 8)), self.path('out')
+        for what, end in (('hlo', '.hlo'), ('llvm', '.ll'), ('plan', '.txt')):
+            compiled = ('compile', self.module, '--emit', what, '-o', out + end)
+            done = self.tool(*compiled, '--constants', self.path('nothere.npz'))
+            self.assertEqual((done.returncode, os.path.exists(out + end)), (2, False), (what, done.stdout, done.stderr))
+            self.assertIn('nothere.npz', done.stderr)
+            done = self.tool(*compiled, '--constants', constants)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn('the values of 2 elided constants are those of', done.stderr)
+        with open(out + '.hlo', encoding='utf-8') as file:
+            self.assertIn('{100, 200}', file.read())
+        done = self.tool('compile', self.module, '--emit', 'object', '-o', out + '.o')
+        self.assertNotEqual(done.returncode, 0)
+        self.assertTrue(done.stderr.startswith(self.module + ': '), done.stderr)
+        self.assertIn('--constants', done.stderr)
+        done = self.tool('compile', self.module, '--emit', 'llvm', '-o', constants, '--constants', constants)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('that is an input', done.stderr)
+
+    def test_no_bundle_replaces_what_it_reads(self):
+        constants, other = self.given(c__1=array(100, 200), d__2=array(7, 8)), self.path('other.hlo', ELIDED)
+        given = ('--constants', constants, '--inputs', self.inputs)
+        for read, command in ((constants, ('bundle', 'create', self.module, '-o')), (self.inputs, ('bundle', 'create', self.module, '-o')),
+                              (constants, ('run', self.module, '--bundle')), (self.inputs, ('diverge', self.module, other, '--bundle')),
+                              (other, ('diverge', self.module, other, '--bundle')),
+                              (constants, ('reduce', self.module, '--find', 'nan', '-o', self.path('r.hlo'), '--bundle'))):
+            with open(read, 'rb') as file:
+                before = file.read()
+            done = self.tool(*command, read, *given)
+            self.assertEqual(done.returncode, 2, (command, done.stdout, done.stderr))
+            self.assertIn('that is an input', done.stderr)
+            with open(read, 'rb') as file:
+                self.assertEqual(file.read(), before, command)
+
+    def dump(self, *stages):
+        os.makedirs(self.path('dump'))
+        names = ('before_optimizations', '0000.simplification.after_pipeline-start.before_algsimp',
+                 '0001.simplification.after_algsimp.before_pipeline-end')
+        for name, text in zip(names, stages):
+            self.path(f'dump/module_0001.m.{name}.txt', text)
+        return self.path('dump')
+
+    def parts(self, *arguments):
+        bundle = self.path('b.hlob')
+        done = self.tool(*arguments, bundle)
+        self.assertTrue(os.path.exists(bundle), done.stderr)
+        with zipfile.ZipFile(bundle) as archive:
+            parts = {name: archive.read(name) for name in archive.namelist()}
+        os.remove(bundle)
+        return parts, done.stdout
+
+    def test_no_value_leaves_in_a_bundle(self):
+        values = (1873.25, 2946.5, 3957.75, 4868.125)
+        constants = self.given(c__1=array(*values[:2]), d__2=array(*values[2:]))
+        wrong = ELIDED.replace('add(a, k)', 'subtract(a, k)')
+        dump, other, proto = self.dump(ELIDED, ELIDED, wrong), self.path('other.hlo', wrong), self.path('m.hlo.pb')
+        self.assertEqual(self.tool('convert', self.module, proto).returncode, 0)
+        given = ('--constants', constants)
+        for policy in ('none', 'shapes', 'statistics', 'all'):
+            how = (*given, '--values', policy)
+            for name, command in (('module.hlo', ('bundle', 'create', self.module, *how, '-o')), ('module.hlo.pb', ('bundle', 'create', proto, *how, '-o')),
+                                  ('other.hlo', ('diverge', self.module, other, *how, '--bundle')),
+                                  ('after_pass.hlo', ('diverge', '--passes', dump, *how, '--bundle'))):
+                parts, _ = self.parts(*command)
+                whole = b'\n'.join(parts.values())
+                if policy == 'statistics':  # of results, which may be elements
+                    whole = b'\n'.join(text for part, text in parts.items() if '.hlo' in part)
+                self.assertIn(name, parts)
+                notes = ' '.join(json.loads(parts['manifest.json'])['notes'])
+                self.assertEqual('the values of 2 constants that --constants gave are left out' in notes, policy != 'all', notes)
+                for value in values:
+                    has = str(value).encode() in whole or struct.pack('<f', value) in whole
+                    self.assertEqual(has, policy == 'all', (policy, name, value))
+        done = self.tool('bundle', 'create', self.module, *given, '--plan')
+        self.assertIn('that --constants gave are left out', done.stdout)
+        # The replay says what is missing, and where the values are given the bundle runs.
+        bundle = self.path('c.hlob')
+        self.assertEqual(self.tool('bundle', 'create', self.module, *given, '-o', bundle).returncode, 0)
+        done = self.tool('bundle', 'check', bundle)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn('the values of constants that --constants gave', done.stdout)
+        done = self.tool('run', bundle, *given, '--inputs', self.inputs, '--print_literals')
+        self.assertIn('{3957.75, 4868.125}', done.stdout)
+        # A reduced module may have parts of them under other names.
+        small = self.path('small.hlo', ELIDED.replace('c.1 = f32[2] constant({...})', 'z = f32[2] constant({1873.25, 0})').replace('x, c.1', 'x, z'))
+        parts, _ = self.parts('bundle', 'create', self.module, *given, '--reduced', small, '-o')
+        self.assertNotIn('reduced.hlo', parts)
+        self.assertNotIn(b'1873.25', b'\n'.join(parts.values()))
+        self.assertIn(b'the reduced module is left out', parts['report.md'])
+
+    def test_the_command_of_the_stages_has_the_options_of_the_run(self):
+        dump = self.dump(ELIDED, ELIDED, ELIDED.replace('add(a, k)', 'subtract(a, k)'))
+        options = '--seed 3 --edge-values --denormals flush --fill-elided 2 --abs_error_bound 0.5'
+        command = f'hloscope diverge after_pass.hlo before_pass.hlo {options}'
+        parts, _ = self.parts('diverge', '--passes', dump, *options.split(), '--bundle')
+        self.assertIn(command + '\n', parts['report.md'].decode())
+        self.assertEqual(json.loads(parts['manifest.json'])['replay_verdict'],
+                         'reproduced: nothing fails, as recorded; the modules before and after the pass differ here too')
+        for name, text in parts.items():
+            if name.endswith('_pass.hlo'):
+                self.path(name, text.decode())
+        done = self.tool('diverge', self.path('after_pass.hlo'), self.path('before_pass.hlo'), *options.split())
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        parts, _ = self.parts('diverge', '--passes', dump, '--constants', self.given(c__1=array(1, 2), d__2=array(3, 4)), '--inputs', self.inputs,
+                              '--bundle')
+        self.assertIn('# add --inputs F with the inputs and --constants F.npz with the values of constants: the bundle does not have them\n'
+                      'hloscope diverge after_pass.hlo before_pass.hlo\n', parts['report.md'].decode())
+
+    def test_a_misfit_in_a_stage_leaves_the_others(self):
+        changed = ELIDED.replace('c.1 = f32[2] constant', 'c.1 = f32[2,1] constant').replace('add(x, c.1)', 'add(x, q)')
+        changed = changed.replace('  k = ', '  q = f32[2] reshape(c.1)\n  k = ').replace('(b, d.2)', '(b, d.2)')
+        dump = self.dump(ELIDED, ELIDED, changed)
+        constants = self.given(c__1=array(100, 200), d__2=array(7, 8))
+        done = self.tool('diverge', '--passes', dump, '--constants', constants, '--json')
+        verdict = json.loads(done.stdout)
+        notes = [text for text in verdict['warnings'] if 'c.1' in text]
+        self.assertEqual(len(notes), 1, verdict['warnings'])
+        self.assertIn('not taken in module_0001.m.0001.simplification', notes[0])
+        # d.2 has its values in that stage: it is c.1 alone that none are of.
+        self.assertNotIn('d.2', json.dumps(verdict.get('errors', [])) + done.stderr)
+        done = self.tool('diverge', '--passes', dump, '--constants', self.path('nothere.npz'))
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn('nothere.npz', done.stderr)
 
 
 if __name__ == '__main__':

@@ -248,6 +248,25 @@ class Reading(unittest.TestCase):
         self.assertNotIn('negate', out)
         self.assertIn('multiply', out)
 
+    def test_a_pass_for_a_stage(self):
+        """`--diff` takes a stage; a pass is told its stages."""
+        status, _, error = run('info', self.dump(), '--diff', 'jit_f:one')
+        self.assertEqual(status, 2)
+        self.assertIn('no stage one (the pass of that name left 0001)', error)
+
+    def test_diff_counts_what_is_unchanged_in_one_line(self):
+        """Instructions that stay on both sides of one that moved are one run for a reader."""
+        lines = [f'  k{i} = f32[4] {op}(p)\n' for i, op in enumerate(('negate', 'sine', 'cosine', 'tanh', 'abs', 'floor'))]
+        for k, (stage, order) in enumerate((('after_start.before_x', (0, 1, 2, 3, 4, 5)), ('after_x.before_y', (1, 2, 0, 4, 5, 3)))):
+            body = ''.join(lines[i] for i in order)
+            self.file(f'moved/module_0000.m.000{k}.pipe.{stage}.txt',
+                      'HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n' + body + '  ROOT t = (f32[4], f32[4], f32[4], f32[4], f32[4], f32[4]) '
+                      'tuple(k0, k1, k2, k3, k4, k5)\n}\n')
+        out = run('info', os.path.join(self.folder, 'moved'), '--diff', '0001')[1]
+        rows = out.splitlines()
+        self.assertNotIn((True, True), [('unchanged' in a, 'unchanged' in b) for a, b in zip(rows, rows[1:])], out)
+        self.assertIn('unchanged', out)
+
     def test_deep_json_in_an_attribute(self):
         def deep(last):
             config = '{"a":' + '[' * 150000 + last + ']' * 150000 + '}'

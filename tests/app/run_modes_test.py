@@ -699,6 +699,22 @@ ENTRY e {
             self.assertEqual(len(told), is_told, report['warnings'])
             self.assertEqual(report['outputs'][0]['precise']['sides'][0]['max_ulp'] > 1000, is_told)
 
+    def test_nothing_is_more_precise_than_double(self):
+        """The precise value of f64 would be what the reference gives: no side is nearer to it."""
+        text = 'HloModule m\nENTRY e {{\n  a = {0}[64] parameter(0)\n  ROOT r = {0}[64] tan(a)\n}}\n'
+        for element, is_judged in (('f64', False), ('c128', False), ('f32', True), ('s32', True)):
+            module = self.path(element + '.hlo', text.format(element).replace('tan', 'negate' if element == 's32' else 'tan'))
+            _, (report,), _ = self.run_json('--precise', '--platform', 'cpu', '--reference_platform', 'interpreter', '--iterations', '2', module)
+            told = [one for one in report['warnings'] if 'computes in double precision already' in one]
+            self.assertEqual((len(told), 'precise' in report['outputs'][0]), (0 if is_judged else 1, is_judged), report['warnings'])
+        text = 'HloModule m\nENTRY e {{\n  a = {0}[256] parameter(0)\n  t = {0}[256] tan(a)\n  ROOT r = {0}[256] exponential(t)\n}}\n'
+        for element, is_judged in (('f64', False), ('f32', True)):
+            done = subprocess.run([HLOSCOPE, 'diverge', self.path('d.hlo', text.format(element)), '--platform', 'cpu', '--reference_platform', 'interpreter',
+                                   '--abs_error_bound', '0', '--rel_error_bound', '0', '--json'], capture_output=True, text=True, timeout=120)
+            verdict = json.loads(done.stdout)
+            if verdict['status'] == 'differs':
+                self.assertEqual('from the value in double precision' in verdict['verdict'] or 'nearer to' in verdict['verdict'], is_judged, verdict)
+
     def test_precise_of_complex_numbers_is_that_of_their_parts(self):
         text = 'HloModule m\nENTRY e {\n  a = c64[64] parameter(0)\n  ROOT r = c64[64] sine(a)\n}\n'
         _, (report,), _ = self.run_json('--precise', self.path('c.hlo', text))

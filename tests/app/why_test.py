@@ -264,6 +264,20 @@ class Why(FolderTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn('no instruction nope in the log or in a stage', done.stderr)
 
+    def test_what_is_wrong_with_the_names(self):
+        """Each message has the file, what is wrong, and what is nearest."""
+        os.makedirs(self.path('dump'))
+        file = self.path('dump/module_0001.m.cpu_after_optimizations.txt', AFTER)
+        for path in (self.path('dump'), file):
+            for names, what in (('fusion.7 --not-fused', 'no instruction fusion.7 in the log or in a stage (did you mean `fusion.1`?)'),
+                                ('fusion.7 k --not-fused', 'no instruction fusion.7 in the log or in a stage (did you mean `fusion.1`?)'),
+                                ('zzzzzzzz --not-fused', "no instruction zzzzzzzz in the log or in a stage (`show` of a module's file prints the names)"),
+                                ('d --not-fused', '--not-fused takes a producer and its user, and d alone is given (its users: k, t)'),
+                                ('k d x --not-fused', 'x is one name too many (--not-fused takes a producer and its user)'),
+                                ('k d', 'd is one name too many (--not-fused A B asks about two instructions)')):
+                done = subprocess.run([HLOSCOPE, 'why', path, *names.split()], capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (2, f'{path}: {what}\n'))
+
     def test_errors_say_what_is_absent(self):
         dump = self.dump()
         self.why(dump, '--not-fused', 'nothing', 'k', status=2)

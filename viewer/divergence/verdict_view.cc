@@ -30,7 +30,9 @@ using debug::InstructionEdit;
 using debug::PassBlame;
 
 const char* Closes(const DivergeTry& attempt) {
-  return !attempt.closes ? "not run" : *attempt.closes ? "yes" : "no";
+  if (!attempt.closes) return "not run";
+  if (attempt.is_comparison) return *attempt.closes ? "agrees" : "differs";
+  return *attempt.closes ? "yes" : "no";
 }
 
 class VerdictView : public View {
@@ -258,7 +260,7 @@ class VerdictView : public View {
     if (verdict.tries.empty()) return;
     Title(frame, "Experiments");
     if (!ImGui::BeginTable("##tries", 3, ImGuiTableFlags_RowBg)) return;
-    const float answer = ImGui::CalcTextSize("yes").x;
+    const float answer = ImGui::CalcTextSize("differs").x;
     ImGui::TableSetupColumn("tried", ImGuiTableColumnFlags_WidthStretch, 3);
     ImGui::TableSetupColumn("fixes it", ImGuiTableColumnFlags_WidthFixed,
                             std::max(answer, ImGui::CalcTextSize("fixes it").x));

@@ -13,6 +13,7 @@
 #include "core/analysis/align/fusion_facts.h"
 #include "core/analysis/align/provenance.h"
 #include "core/analysis/compilation/logged_fusion.h"
+#include "core/analysis/compilation/named_instruction.h"
 #include "core/analysis/compilation/recorded_fusion.h"
 #include "core/base/closest_text.h"
 #include "core/base/counted.h"
@@ -287,24 +288,6 @@ Result<FusionAnswer> OwnNotFused(const DumpModel& model, int32_t module,
   return answer;
 }
 
-// Input error: neither the log nor a stage has an instruction of that name.
-Status CheckNamed(const ModelPtr& model, int32_t module, const std::string& name) {
-  ClosestText closest(name);
-  for (const LoggedFusion& one : LoggedFusionsOf(*model, module).decisions) {
-    for (const std::string* each : {&one.producer, &one.consumer, &one.fusion}) {
-      if (*each == name) return {};
-      closest.Offer(*each);
-    }
-  }
-  const auto& stages = model->modules()[static_cast<size_t>(module)].stages;
-  for (size_t stage = 0; stage < stages.size(); ++stage) {
-    const auto read = model->Module(module, static_cast<int32_t>(stage));
-    if (read.has_value() && hlo::FindInstruction(**read, name).valid()) return {};
-  }
-  return InputError(fmt::format("no instruction {} in the log or in a stage", name),
-                    closest.Hint());
-}
-
 // The pass after which the instruction is a fusion for the first time.
 std::string MadeBy(const Provenance& provenance, int32_t last, hlo::InstructionId id) {
   ChainOptions options;
@@ -333,8 +316,8 @@ Result<FusionAnswer> WhyNotFused(const ModelPtr& model, int32_t module, const st
   if (!process) {
     auto logged = LoggedNotFused(*model, module, producer, consumer);
     if (!logged || logged->because.empty()) {
-      HLOSCOPE_TRY(CheckNamed(model, module, producer));
-      HLOSCOPE_TRY(CheckNamed(model, module, consumer));
+      HLOSCOPE_TRY(UsersByName(*model, module, producer));
+      HLOSCOPE_TRY(UsersByName(*model, module, consumer));
     }
     if (!logged) return NoDecisions(*model, module);
     return *std::move(logged);

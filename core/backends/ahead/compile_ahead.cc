@@ -118,7 +118,8 @@ Status CheckIsAllCode(const compile::Compilation& compiled) {
     return UnsupportedError(fmt::format("{} cannot be compiled ahead of time: the values of {} are "
                                         "not in the file",
                                         module.name(), module.name(first)),
-                            "give the module as a protobuf (.hlo.pb), which holds them");
+                            "give the module as a protobuf (.hlo.pb), which holds them, or the "
+                            "values with --constants F.npz");
   }
   const std::string others =
       evaluated.size() == 1 ? "" : " and " + Counted(evaluated.size() - 1, "other");

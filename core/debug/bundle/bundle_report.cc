@@ -9,6 +9,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/parse_json.h"
+#include "core/debug/bundle/check_stages.h"
 #include "core/debug/bundle/report_values.h"
 #include "core/hlo/index_text.h"
 #include "core/replay/platform_table.h"
@@ -213,6 +214,7 @@ ReportSection ReplaySection(const ReportFacts& facts) {
     run += " " + options;
   }
   if (has(dump::BundlePart::kInputs)) run += " --inputs inputs.npz";
+  if (has(dump::BundlePart::kInfeed)) run += " --infeed infeed.npz";
   if (has(dump::BundlePart::kOther)) {
     run.replace(0, std::string_view("hloscope run module.hlo").size(),
                 "hloscope diverge module.hlo other.hlo");
@@ -224,11 +226,10 @@ ReportSection ReplaySection(const ReportFacts& facts) {
       "bundle\n{1}\n",
       facts.out_name, run);
   if (has(dump::BundlePart::kAfterPass)) {
-    section.code += "hloscope diverge after_pass.hlo before_pass.hlo";
-    if (manifest.request.inputs.seed != 0)
-      section.code += fmt::format(" --seed {}", manifest.request.inputs.seed);
-    if (has(dump::BundlePart::kInputs)) section.code += " --inputs inputs.npz";
-    section.code += "\n";
+    const bool inputs = has(dump::BundlePart::kInputs), infeed = has(dump::BundlePart::kInfeed);
+    if (const std::string missing = MissingOfStages(manifest, inputs, infeed); !missing.empty())
+      section.code += fmt::format("# add {}\n", missing);
+    section.code += StagesCommand(manifest, inputs, infeed) + "\n";
   }
   if (has(dump::BundlePart::kReduced)) {
     std::string small = "hloscope run reduced.hlo";
@@ -237,6 +238,11 @@ ReportSection ReplaySection(const ReportFacts& facts) {
     }
     if (has(dump::BundlePart::kReducedInputs)) small += " --inputs reduced_inputs.npz";
     section.code += fmt::format("# the smaller module\n{}\n", small);
+  }
+  if (manifest.recorded.constants_left_out) {
+    section.paragraphs.emplace_back(
+        "The values of constants that --constants gave are not in the bundle, and the run needs "
+        "them: add --constants F.npz to the commands of hloscope.");
   }
   const std::string platform = XlaPlatform(manifest.request.test.name);
   if (platform.empty()) return section;

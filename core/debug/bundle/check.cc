@@ -12,6 +12,7 @@
 #include "core/base/scratch_folder.h"
 #include "core/debug/bundle/bounded_text.h"
 #include "core/debug/bundle/bundle_values.h"
+#include "core/debug/bundle/check_stages.h"
 #include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/bundle/machine.h"
 #include "core/debug/bundle/redactor.h"
@@ -70,7 +71,10 @@ class Check {
     if (bundle_.Has(BundlePart::kOther)) HLOSCOPE_TRY(CompareWithOther(loaded.module, stop));
     check_.report = RunModule(loaded.module, request_, stop);
     Judge(*check_.report, *loaded.module);
-    if (check_.missing.empty()) HLOSCOPE_TRY(CheckReduced(scratch.path(), stop));
+    if (check_.missing.empty()) {
+      CheckPass(stop);
+      HLOSCOPE_TRY(CheckReduced(scratch.path(), stop));
+    }
     BoundTexts(check_.missing);
     BoundTexts(check_.notes);
     check_.verdict = BoundedText(check_.verdict);
@@ -136,6 +140,10 @@ class Check {
     HLOSCOPE_TRY(TakeValues(BundlePart::kInfeed, folder, request.inputs.infeed));
     // What fails before any value is read fails without them.
     if (!manifest_.recorded.inputs_unread) MissValues(request, has_other);
+    if (manifest_.recorded.constants_left_out) {
+      Miss("the values of constants that --constants gave",
+           "ask for a bundle made with --values all, or `run` the bundle with --constants F.npz");
+    }
     HLOSCOPE_TRY(TakeKernels(folder, request));
     if (bundle_.Has(BundlePart::kChoices)) {
       HLOSCOPE_ASSIGN_OR_RETURN(request.load.choices, bundle_.Read(BundlePart::kChoices));
@@ -226,17 +234,43 @@ class Check {
     }
     check_.status = why.empty() ? CheckStatus::kReproduced : CheckStatus::kNotReproduced;
     std::string what = now.failure ? now.failure->text : "nothing fails, as recorded";
-    if (!now.failure && HoldsDifference()) {
+    if (!now.failure && HoldsDifference() && !HasStages()) {
       what += "; what `diverge` found is not replayed";
-      if (bundle_.Has(BundlePart::kAfterPass))
-        what +=
-            ": `hloscope diverge after_pass.hlo before_pass.hlo` of the unpacked files shows it";
     }
     check_.verdict = why.empty() ? "reproduced: " + what : "not reproduced: " + why;
     if (!why.empty()) {
       BoundTexts(check_.notes);
       for (const std::string& note : check_.notes) check_.verdict += "; " + note;
     }
+  }
+
+  bool HasStages() const {
+    return bundle_.Has(BundlePart::kBeforePass) && bundle_.Has(BundlePart::kAfterPass);
+  }
+
+  // Whether the modules around the pass that is blamed differ.
+  void CheckPass(const std::stop_token& stop) {
+    if (!HasStages()) return;
+    const auto before = ModuleOf(BundlePart::kBeforePass), after = ModuleOf(BundlePart::kAfterPass);
+    StagesCheck stages{StagesStatus::kCannot,
+                       "the modules before and after the pass could not be compared here: "};
+    if (before && after) {
+      stages = CheckStages(*before, *after, request_, stop);
+    } else {
+      stages.clause += (before ? after : before).error().ToString();
+    }
+    check_.verdict += "; " + stages.clause;
+    check_.stages = stages.status == StagesStatus::kDiffer  ? CheckStatus::kReproduced
+                    : stages.status == StagesStatus::kAgree ? CheckStatus::kNotReproduced
+                                                            : CheckStatus::kCannot;
+    // Where the run of the whole shows nothing, the pass is what the bundle is about.
+    if (manifest_.recorded.failure || !HoldsDifference()) return;
+    if (check_.status != CheckStatus::kReproduced || check_.stages != CheckStatus::kNotReproduced) {
+      return;
+    }
+    check_.status = CheckStatus::kNotReproduced;
+    constexpr std::string_view kReproduced = "reproduced: ";
+    check_.verdict.replace(0, kReproduced.size(), "not reproduced: ");
   }
 
   // Whether a verdict is in the bundle that its run does not show, as of stages of a dump.
@@ -379,12 +413,12 @@ std::string_view ToString(CheckStatus status) {
   return kTexts[static_cast<size_t>(status)];
 }
 
-std::chrono::milliseconds LongestReplay(const RunSpec& run, bool reduced) {
+std::chrono::milliseconds LongestReplay(const RunSpec& run, bool others) {
   constexpr std::chrono::seconds kToStartAndRead(10);
   constexpr double kLongest = 1e9;  // seconds
   const double steps =
       1 + (LoadsApart(run.test.name) ? 1 : 0) + (LoadsApart(run.reference.name) ? 1 : 0);
-  const double seconds = std::min(SecondsOf(run) * steps * (reduced ? 2 : 1), kLongest);
+  const double seconds = std::min(SecondsOf(run) * steps * (others ? 2 : 1), kLongest);
   return kToStartAndRead + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 

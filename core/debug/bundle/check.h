@@ -26,6 +26,8 @@ struct BundleCheck {
   std::string verdict;               // a sentence
   // Of the smaller module in the bundle, where there is one; kCannot also without its inputs.
   std::optional<CheckStatus> reduced;
+  // Whether the modules around the pass that the verdict blames differ, where they are in it.
+  std::optional<CheckStatus> stages;
   std::vector<std::string> notes;   // what is otherwise here than where it was recorded
   std::optional<RunReport> report;  // absent: nothing ran
 };
@@ -36,9 +38,9 @@ struct BundleCheck {
 Result<BundleCheck> CheckBundle(const dump::BundleFile& bundle, const RunSpec& own,
                                 const std::stop_token& stop = {});
 
-/// The longest that the replay of such a run takes, and of its reduced module where there is one:
-/// each its deadline, and starting and reading as well.
-std::chrono::milliseconds LongestReplay(const RunSpec& run, bool reduced);
+/// The longest that the replay of such a run takes, and of the reduced module or those around a
+/// pass where there are `others`: each its deadline, and starting and reading as well.
+std::chrono::milliseconds LongestReplay(const RunSpec& run, bool others);
 
 // How a run went, as a bundle records it; names of `module` do not count.
 RecordedRun RecordOf(const RunReport& report, const hlo::Module& module);

@@ -15,6 +15,7 @@
 #include "core/debug/bundle/bundle_values.h"
 #include "core/debug/bundle/check.h"
 #include "core/debug/bundle/machine.h"
+#include "core/debug/bundle/packed_modules.h"
 #include "core/debug/bundle/redact_code.h"
 #include "core/debug/bundle/redactor.h"
 #include "core/debug/bundle/report_values.h"
@@ -294,25 +295,27 @@ class Creation {
   // The two around the pass that is blamed; a dump may be larger than a report should be.
   Status AddStages() {
     constexpr size_t kMaxBytes = size_t{16} << 20;  // of both, in memory
-    if (source_.before_pass == nullptr || source_.after_pass == nullptr) return {};
-    if (source_.before_pass->MemoryBytes() + source_.after_pass->MemoryBytes() > kMaxBytes) {
+    if (packed_.before_pass == nullptr || packed_.after_pass == nullptr) return {};
+    if (packed_.before_pass->MemoryBytes() + packed_.after_pass->MemoryBytes() > kMaxBytes) {
       Note("the modules around the pass that the verdict blames are left out: they are large");
       return {};
     }
-    HLOSCOPE_TRY(AddBeside(BundlePart::kBeforePass, source_.before_pass));
-    return AddBeside(BundlePart::kAfterPass, source_.after_pass);
+    HLOSCOPE_TRY(AddBeside(BundlePart::kBeforePass, packed_.before_pass));
+    return AddBeside(BundlePart::kAfterPass, packed_.after_pass);
   }
 
   Status AddModules() {
     const Limits& limits = source_.request.limits;
+    HLOSCOPE_ASSIGN_OR_RETURN(packed_, PackModules(source_));
     HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule module,
-                              RedactModule(*source_.module, redactor_, source_.redaction, limits));
+                              RedactModule(*packed_.module, redactor_, source_.redaction, limits));
     manifest_.module = module.module->name();
     manifest_.instructions = static_cast<int64_t>(module.module->instructions().size());
     module_text_ = module.text;
     manifest_.notes = module.notes;
     for (const std::string& note : source_.notes) Note(redactor_.Text(note));
-    for (std::string& note : SpelledSecrets(*source_.module, redactor_)) Note(std::move(note));
+    for (std::string& note : SpelledSecrets(*packed_.module, redactor_)) Note(std::move(note));
+    for (const std::string& note : packed_.notes) Note(note);
     NoteElided();
     Add(BundlePart::kModule, module.text);
     const hlo::ModuleHeader& header = module.module->header();
@@ -326,11 +329,11 @@ class Creation {
                                 PackKernels(source_.kernels, redactor_, source_.redaction, limits));
       Add(BundlePart::kDump, std::move(kernels));
     }
-    HLOSCOPE_TRY(AddBeside(BundlePart::kOther, source_.other));
+    HLOSCOPE_TRY(AddBeside(BundlePart::kOther, packed_.other));
     HLOSCOPE_TRY(AddStages());
-    if (source_.reduced == nullptr) return {};
+    if (packed_.reduced == nullptr) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule reduced,
-                              RedactModule(*source_.reduced, redactor_, source_.redaction, limits));
+                              RedactModule(*packed_.reduced, redactor_, source_.redaction, limits));
     reduced_text_ = reduced.text;
     Add(BundlePart::kReduced, reduced.text);
     HLOSCOPE_ASSIGN_OR_RETURN(BundleValues inputs,
@@ -359,8 +362,9 @@ class Creation {
     manifest_.recorded.infeed_given = !request.inputs.infeed.empty();
     manifest_.recorded.against_expected =
         !request.compare.expect.empty() || report_.against_recorded;
+    manifest_.recorded.constants_left_out = LeavesOutConstants(source_);
     WithoutGuessableHashes(manifest_.recorded);
-    if (source_.reduced != nullptr) {
+    if (packed_.reduced != nullptr) {
       manifest_.recorded.reduced_inputs_generated = source_.reduced_arguments.empty();
     }
     DescribeFailure();
@@ -371,7 +375,9 @@ class Creation {
   void WithoutGuessableHashes(RecordedRun& recorded) const {
     if (source_.values >= ValuePolicy::kStatistics) return;
     if (!recorded.inputs_generated) recorded.inputs_hash.clear();
-    if (!recorded.inputs_generated || recorded.infeed_given) recorded.results_hash.clear();
+    if (!recorded.inputs_generated || recorded.infeed_given || recorded.constants_left_out) {
+      recorded.results_hash.clear();
+    }
   }
 
   void Note(std::string note) { manifest_.notes.push_back(std::move(note)); }
@@ -578,6 +584,7 @@ class Creation {
   }
 
   const BundleSource& source_;
+  PackedModules packed_;
   RunSpec request_;  // what runs
   Redactor redactor_;
   RunReport report_;

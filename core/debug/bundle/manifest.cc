@@ -157,6 +157,7 @@ void WriteRecorded(JsonWriter& json, const RecordedRun& recorded) {
   json.Field("inputs_made_up", recorded.inputs_generated)
       .Field("inputs_unread", recorded.inputs_unread)
       .Field("infeed_given", recorded.infeed_given)
+      .Field("constants_left_out", recorded.constants_left_out)
       .Field("against_expected", recorded.against_expected)
       .Field("inputs_hash", recorded.inputs_hash)
       .Field("results_hash", recorded.results_hash);
@@ -190,6 +191,7 @@ void ReadRecorded(ObjectReader& all, RecordedRun& recorded) {
   reader.Read("inputs_made_up", recorded.inputs_generated);
   reader.Read("inputs_unread", recorded.inputs_unread);
   reader.Read("infeed_given", recorded.infeed_given);
+  reader.Read("constants_left_out", recorded.constants_left_out);
   reader.Read("against_expected", recorded.against_expected);
   reader.Read("inputs_hash", recorded.inputs_hash);
   reader.Read("results_hash", recorded.results_hash);

@@ -28,6 +28,7 @@ struct RecordedRun {
   bool inputs_generated = true;                  // from the request's seed
   bool inputs_unread = false;                    // it ended before any value was read
   bool infeed_given = false;                     // what infeeds take came from files
+  bool constants_left_out = false;               // values that --constants gave are not in
   std::optional<bool> reduced_inputs_generated;  // the same of the reduced module; absent: none, or
                                                  // made before this was recorded
   bool against_expected = false;                 // with values of files, or a snapshot's result

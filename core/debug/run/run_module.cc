@@ -520,6 +520,14 @@ class RunDriver {
 
   // Leaves in double precision, of the same inputs.
   Status RunPrecisely(int64_t iteration) {
+    if (eval::ComputesInDouble(*module_)) {
+      if (iteration == 0) {
+        report_.warnings.push_back(
+            "the module computes in double precision already: there is no more precise value to "
+            "tell which side is nearer");
+      }
+      return {};
+    }
     if (precise_executable_ == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, MakePlatform(Reference()));
       const std::shared_ptr<const hlo::Module> wide = eval::WidenModule(*module_);

@@ -36,7 +36,7 @@ std::string PythonName(std::string_view name) {
 
 struct Constants {
   std::map<std::string, std::vector<InstructionId>, std::less<>> by_name;  // both forms of a name
-  size_t elided = 0;
+  std::vector<std::string> elided;                                         // in program order
 };
 
 Constants ConstantsOf(const Module& module) {
@@ -46,7 +46,7 @@ Constants ConstantsOf(const Module& module) {
     const InstructionId id(i);
     const auto* value = module.Get<Literal>(module[id], AttributeKey::kConstantValue);
     if (module[id].opcode != hlo::Opcode::kConstant || value == nullptr) continue;
-    constants.elided += value->elided() ? 1 : 0;
+    if (value->elided()) constants.elided.emplace_back(module.name(id));
     constants.by_name[std::string(module.name(id))].push_back(id);
     by_python_name[PythonName(module.name(id))].push_back(id);
   }
@@ -66,10 +66,14 @@ std::string Few(const std::vector<std::string>& names) {
   return out;
 }
 
+std::string FewOrNone(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : Few(names);
+}
+
 std::string NearestOf(const Constants& constants, const std::vector<std::string>& names) {
   if (names.empty()) return {};
   ClosestText closest(names.front());
-  for (const auto& [name, ids] : constants.by_name) closest.Offer(name);
+  for (const std::string& name : constants.elided) closest.Offer(name);
   return closest.Hint();
 }
 
@@ -92,50 +96,102 @@ Result<size_t> Take(const NpzArchive& archive, const std::string& name, const Mo
   return ids.size();
 }
 
-}  // namespace
-
-Result<GivenConstants> GiveConstants(const std::shared_ptr<const Module>& module,
-                                     const std::string& path, const Limits& limits) {
-  HLOSCOPE_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path, limits));
-  HLOSCOPE_ASSIGN_OR_RETURN(const NpzArchive archive, NpzArchive::Open(std::move(file), limits));
-  const Constants constants = ConstantsOf(*module);
-  hlo::ModuleBuilder builder = hlo::CopyModule(*module);
-  std::vector<std::string> unknown;
-  std::map<uint32_t, std::string> given;  // of a constant, by its array
+struct Filled {
+  hlo::ModuleBuilder builder;
   size_t taken = 0;
+  std::vector<std::string> unknown;  // arrays that are of no constant
+};
+
+Result<NpzArchive> OpenArchive(const std::string& path, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path, limits));
+  return NpzArchive::Open(std::move(file), limits);
+}
+
+// `misfits` gets what is wrong with an array; null: the first such is the error.
+Result<Filled> Fill(const NpzArchive& archive, const Constants& constants, const Module& module,
+                    const Limits& limits, std::vector<std::string>* misfits) {
+  Filled filled{.builder = hlo::CopyModule(module), .taken = 0, .unknown = {}};
+  std::map<uint32_t, std::string> given;  // of a constant, by its array
+  const auto take = [&](const std::string& name,
+                        std::span<const InstructionId> ids) -> Result<size_t> {
+    const auto [before, is_first] = given.emplace(ids.front().index, name);
+    if (is_first) return Take(archive, name, module, ids, limits, filled.builder);
+    return InputError(
+        fmt::format("{}: {} and {} are of one constant", archive.path(), before->second, name),
+        "leave one of them out");
+  };
   for (const std::string& name : archive.Names()) {
     const auto found = constants.by_name.find(name);
     if (found == constants.by_name.end()) {
-      unknown.push_back(name);
+      filled.unknown.push_back(name);
       continue;
     }
-    const auto [before, is_first] = given.emplace(found->second.front().index, name);
-    if (!is_first) {
-      return InputError(
-          fmt::format("{}: {} and {} are of one constant", path, before->second, name),
-          "leave one of them out");
-    }
-    HLOSCOPE_ASSIGN_OR_RETURN(const size_t count,
-                              Take(archive, name, *module, found->second, limits, builder));
-    taken += count;
+    const Result<size_t> taken = take(name, found->second);
+    if (!taken && misfits == nullptr) return std::unexpected(taken.error());
+    if (!taken) misfits->push_back(taken.error().message);
+    filled.taken += taken.value_or(0);
   }
+  return filled;
+}
+
+}  // namespace
+
+Result<FittingConstants> GiveFittingConstants(const std::shared_ptr<const Module>& module,
+                                              const std::string& path, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const NpzArchive archive, OpenArchive(path, limits));
+  FittingConstants fitting{.module = module, .taken = 0, .misfits = {}};
+  HLOSCOPE_ASSIGN_OR_RETURN(Filled filled,
+                            Fill(archive, ConstantsOf(*module), *module, limits, &fitting.misfits));
+  fitting.taken = filled.taken;
+  if (filled.taken > 0) fitting.module = filled.builder.Build();
+  return fitting;
+}
+
+Result<LeftOutConstants> LeaveOutConstants(const std::shared_ptr<const Module>& module,
+                                           const std::string& path, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const NpzArchive archive, OpenArchive(path, limits));
+  const Constants constants = ConstantsOf(*module);
+  LeftOutConstants left{.module = module, .count = 0};
+  hlo::ModuleBuilder builder = hlo::CopyModule(*module);
+  for (const std::string& name : archive.Names()) {
+    const auto found = constants.by_name.find(name);
+    if (found == constants.by_name.end()) continue;
+    for (const InstructionId id : found->second) {
+      const auto& value = *module->Get<Literal>((*module)[id], AttributeKey::kConstantValue);
+      if (value.elided()) continue;
+      builder.SetAttribute(
+          id, builder.Make(AttributeKey::kConstantValue, Literal::Elided(value.shape())));
+      ++left.count;
+    }
+  }
+  if (left.count > 0) left.module = builder.Build();
+  return left;
+}
+
+Result<GivenConstants> GiveConstants(const std::shared_ptr<const Module>& module,
+                                     const std::string& path, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const NpzArchive archive, OpenArchive(path, limits));
+  const Constants constants = ConstantsOf(*module);
+  HLOSCOPE_ASSIGN_OR_RETURN(Filled filled, Fill(archive, constants, *module, limits, nullptr));
+  const size_t taken = filled.taken;
+  const std::vector<std::string>& unknown = filled.unknown;
   if (taken == 0) {
-    const std::string hint = NearestOf(constants, unknown);
     return InputError(
-        fmt::format("{}: no array is of a constant of module {} ({})", path, module->name(),
-                    unknown.empty() ? "it has none" : "it has " + Few(unknown)),
-        hint.empty() ? "arrays are called as the constants: `hloscope find {...} MODULE` lists them"
-                     : hint);
+        fmt::format("{}: no array is of an elided constant of module {}: the arrays are {}, the "
+                    "elided constants {}",
+                    path, module->name(), FewOrNone(archive.Names()), FewOrNone(constants.elided)),
+        NearestOf(constants, unknown));
   }
   std::string note =
       fmt::format("the values of {} are those of {}", Counted(taken, "elided constant"), path);
-  if (const size_t left = constants.elided - std::min(taken, constants.elided); left > 0)
+  if (const size_t left = constants.elided.size() - std::min(taken, constants.elided.size());
+      left > 0)
     note += fmt::format(", {} {} elided", left, VerbFor(left, "is still", "are still"));
   if (!unknown.empty()) {
     note += fmt::format("; {} {} of no constant", Few(unknown),
                         VerbFor(std::ssize(unknown), "is", "are"));
   }
-  return GivenConstants{builder.Build(), std::move(note)};
+  return GivenConstants{filled.builder.Build(), std::move(note)};
 }
 
 }  // namespace hloscope::dump

@@ -1,8 +1,10 @@
 // GiveConstants: values for constants whose elements a module's file leaves out, by their names.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
@@ -21,5 +23,26 @@ struct GivenConstants {
 // and an .npz of which no array is of any constant.
 Result<GivenConstants> GiveConstants(const std::shared_ptr<const hlo::Module>& module,
                                      const std::string& path, const Limits& limits);
+
+struct FittingConstants {
+  std::shared_ptr<const hlo::Module> module;
+  size_t taken = 0;                  // how many constants have their values from the file
+  std::vector<std::string> misfits;  // what is wrong with an array, in the words of the errors
+};
+
+// The same for a stage of a compilation, which may have changed some of the constants: each array
+// by itself. Those that do not fit are left out, and an array that is of no constant is no fault.
+// Input error: no .npz.
+Result<FittingConstants> GiveFittingConstants(const std::shared_ptr<const hlo::Module>& module,
+                                              const std::string& path, const Limits& limits);
+
+struct LeftOutConstants {
+  std::shared_ptr<const hlo::Module> module;
+  size_t count = 0;  // of constants that were elided
+};
+
+// The opposite: every constant is elided that an array of the file is of. Input error: no .npz.
+Result<LeftOutConstants> LeaveOutConstants(const std::shared_ptr<const hlo::Module>& module,
+                                           const std::string& path, const Limits& limits);
 
 }  // namespace hloscope::dump

@@ -308,6 +308,19 @@ std::shared_ptr<const Module> WidenModule(const Module& module, Roundings roundi
   return Widener(module, roundings, entry).Run();
 }
 
+bool ComputesInDouble(const Module& module) {
+  bool has_double = false;
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    for (const auto& [index, shape] : module.shape(InstructionId(i)).Leaves()) {
+      const ElementType type =
+          shape->IsArray() ? hlo::RealPart(shape->element_type()) : ElementType::kPred;
+      if (hlo::IsFloat(type) && type != ElementType::kF64) return false;
+      has_double |= type == ElementType::kF64;
+    }
+  }
+  return has_double;
+}
+
 bool AsksForRounding(const Module& module) {
   for (uint32_t i = 0; i < module.instructions().size(); ++i) {
     const InstructionId id(i);

@@ -32,6 +32,9 @@ std::shared_ptr<const hlo::Module> WidenModule(const hlo::Module& module,
                                                Roundings roundings = Roundings::kNone,
                                                EntryTypes entry = EntryTypes::kKept);
 
+// True if all floats of the module are f64 or c128, and some are: WidenModule changes nothing, and
+// its values are no more precise than the module's own.
+bool ComputesInDouble(const hlo::Module& module);
 // True if the module asks for any of these.
 bool AsksForRounding(const hlo::Module& module);
 // True of a reduce-precision that rounds more than the last bits of its type.

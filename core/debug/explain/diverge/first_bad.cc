@@ -29,7 +29,10 @@ const LeafComparison* Worst(const RunReport& report) {
 }
 
 DivergeTry TryOf(const std::string& python, const RunReport& report) {
-  DivergeTry tried{VersionName(python), std::nullopt, std::string(ToString(report.status))};
+  DivergeTry tried{.what = VersionName(python),
+                   .closes = {},
+                   .detail = std::string(ToString(report.status)),
+                   .is_comparison = true};
   const bool bad = report.status == RunStatus::kDiffers || report.status == RunStatus::kDied;
   if (bad || report.status == RunStatus::kEqual) tried.closes = !bad;
   if (const LeafComparison* worst = Worst(report)) tried.detail += ": " + ErrorPhrase(*worst);

@@ -147,6 +147,7 @@ DivergeTry TryOf(const Json& json) {
   Take(json, "what", attempt.what);
   Take(json, "closes", attempt.closes);
   Take(json, "detail", attempt.detail);
+  Take(json, "compares", attempt.is_comparison);
   return attempt;
 }
 

@@ -45,7 +45,8 @@ struct ValueWalk {
   // absent: not known.
   std::optional<bool> capture_keeps_bits, same_plain_bits;
   std::string bits;  // the same in words
-  // The first divergence: by how many ULP each side is away from the value in double precision.
+  // The first divergence: by how many ULP each side is away from the value in double precision; of
+  // a kernel that computes in it, which the reference does exactly so, the platform's alone.
   std::optional<PreciseDistance> platform_distance, reference_distance;
   bool asks_for_rounding = false;  // which that value leaves out
   std::optional<InnerPoint> inner;

@@ -32,6 +32,8 @@ struct DivergeTry {
   std::optional<bool> closes;
   std::string detail;
   int64_t mismatched = -1;  // elements that differ with it; -1: not known
+  // Nothing was changed: two results were compared, and `closes` is whether they agree.
+  bool is_comparison = false;
 };
 
 // An instruction as it was before a change and as it became.

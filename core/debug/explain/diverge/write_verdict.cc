@@ -51,7 +51,7 @@ void WriteTries(JsonWriter& json, const std::vector<DivergeTry>& tries) {
   for (const DivergeTry& attempt : tries) {
     json.BeginObject().Field("what", attempt.what).Key("closes");
     attempt.closes ? json.Value(*attempt.closes) : json.Null();
-    json.Field("detail", attempt.detail).EndObject();
+    json.Field("detail", attempt.detail).Field("compares", attempt.is_comparison).EndObject();
   }
   json.EndArray();
 }

@@ -26,7 +26,7 @@ Result<std::optional<LeafComparison>> AgainstExpected(const StageValues& values,
 
 void Note(DivergeVerdict& verdict, Cause cause, std::string what,
           const Result<std::optional<LeafComparison>>& worst) {
-  DivergeTry attempt{std::move(what), {}, ""};
+  DivergeTry attempt{.what = std::move(what), .closes = {}, .detail = {}, .is_comparison = true};
   if (!worst) {
     attempt.detail = worst.error().message;
   } else {

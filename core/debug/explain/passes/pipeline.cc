@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -10,12 +11,14 @@
 #include "core/analysis/programs/stage_texts.h"
 #include "core/backends/ahead/own_compile.h"
 #include "core/backends/pjrt/compile_module.h"
+#include "core/base/counted.h"
 #include "core/base/scratch_folder.h"
 #include "core/debug/explain/passes/result_sharding.h"
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/dump/stage_files.h"
 #include "core/dump/tensors/given_constants.h"
+#include "core/dump/tensors/npz.h"
 #include "core/hlo/analysis/summary.h"
 #include "core/replay/platform_table.h"
 #include "core/replay/run_targets.h"
@@ -23,18 +26,57 @@
 namespace hloscope::debug {
 namespace {
 
+// The constants that have values in an .npz, stage by stage.
+class StageConstants {
+ public:
+  explicit StageConstants(const std::string& path) : path_(path) {}
+
+  // Constants of which no array is, or that one does not fit, keep what they have. Input error: no
+  // .npz.
+  Result<std::shared_ptr<const hlo::Module>> GiveTo(
+      const std::shared_ptr<const hlo::Module>& module, const std::string& stage,
+      const Limits& limits) {
+    if (path_.empty() || hlo::ElidedConstants(*module).empty()) return module;
+    ++elided_;
+    HLOSCOPE_ASSIGN_OR_RETURN(dump::FittingConstants given,
+                              dump::GiveFittingConstants(module, path_, limits));
+    taken_ += given.taken;
+    for (const std::string& misfit : given.misfits) {
+      auto& [first, count] = misfits_[misfit];
+      if (count++ == 0) first = stage;
+    }
+    return std::move(given.module);
+  }
+
+  // What was not taken, each once.
+  std::vector<std::string> Notes() const {
+    std::vector<std::string> notes;
+    for (const auto& [misfit, where] : misfits_) {
+      const auto& [first, count] = where;
+      notes.push_back(fmt::format("{}: not taken in {}{}", misfit, first,
+                                  count == 1 ? "" : " and " + Counted(count - 1, "later stage")));
+    }
+    if (elided_ > 0 && taken_ == 0 && misfits_.empty()) {
+      notes.push_back(fmt::format("{}: no array is of an elided constant of a stage", path_));
+    }
+    return notes;
+  }
+
+ private:
+  std::string path_;  // empty: none have
+  size_t elided_ = 0, taken_ = 0;
+  std::map<std::string, std::pair<std::string, size_t>> misfits_;  // the first stage, how many
+};
+
 Result<std::shared_ptr<const hlo::Module>> ReadStage(const dump::DumpModel& model, int32_t file,
                                                      const Limits& limits,
-                                                     const std::string& constants,
+                                                     StageConstants& constants,
                                                      std::set<std::string>& notes) {
   HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
                             dump::LoadSoundModule(model.FullPath(file), limits));
   const dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   notes.insert(completed.notes.begin(), completed.notes.end());
-  if (constants.empty() || hlo::ElidedConstants(*completed.module).empty()) return completed.module;
-  // A stage of which no constant has a value, or one of another shape, keeps what it has.
-  const auto given = dump::GiveConstants(completed.module, constants, limits);
-  return given ? given->module : completed.module;
+  return constants.GiveTo(completed.module, model.files()[static_cast<size_t>(file)].path, limits);
 }
 
 // The compiler of the request's platform writes its dump to `folder`. The form that it was given.
@@ -69,7 +111,12 @@ Result<std::shared_ptr<const hlo::Module>> WriteStages(
 
 Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits,
                               const std::string& constants) {
+  if (!constants.empty()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(constants, limits));
+    HLOSCOPE_TRY(dump::NpzArchive::Open(std::move(file), limits));
+  }
   Pipeline pipeline;
+  StageConstants given(constants);
   std::set<std::string> notes;
   std::vector<std::string> differing;
   analysis::ProgramReader reader(limits);
@@ -89,7 +136,7 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
     const auto step_over = [&](std::string_view why) {
       pipeline.unread.push_back({pass, fmt::format("{}: {}", path, why), pipeline.stages.size()});
     };
-    auto read = ReadStage(model, file, limits, constants, notes);
+    auto read = ReadStage(model, file, limits, given, notes);
     if (!read) {
       step_over(read.error().message);
       continue;
@@ -105,6 +152,7 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
     pipeline.stages.push_back({stage.name, pass, stage.pipeline, path, std::move(complete)});
   }
   pipeline.notes.assign(notes.begin(), notes.end());
+  for (std::string& note : given.Notes()) pipeline.notes.push_back(std::move(note));
   pipeline.notes.insert(pipeline.notes.end(), differing.begin(), differing.end());
   if (auto noted = dump::ProvenanceOf(model, module)) {
     pipeline.provenance = *std::move(noted);

@@ -57,7 +57,8 @@ Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& mo
 // Errors: no stage of the module can be read; unsupported where stages of several compilations are
 // mixed.
 // `constants`: where elided constants have values (dump/tensors/given_constants.h), stage by stage
-// as far as their names are kept; empty: none are given.
+// as far as their names are kept, with a note for arrays that do not fit; empty: none are given.
+// Input error: it is no .npz.
 Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits,
                               const std::string& constants = {});
 
