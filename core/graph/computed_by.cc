@@ -96,6 +96,23 @@ struct Ways {
   Way computed, same;
 };
 
+// Reductions may share a computation in a later stage that each has of its own here: what is in it
+// is part of what applies it.
+void TakeKernelsOfAppliers(const Module& module, std::vector<uint32_t>& kernel_of) {
+  const hlo::CallGraph& calls = hlo::CallGraphOf(module);
+  for (const hlo::ComputationId c : calls.callers_first()) {
+    const InstructionId caller = calls.FirstCaller(c);
+    if (!caller.valid() || !hlo::HasTrait(module[caller].opcode, hlo::kTraitAppliesScalar))
+      continue;
+    const hlo::Computation& applied = module[c];
+    for (uint32_t k = 0; k < applied.instruction_count; ++k) {
+      const InstructionId id(applied.first_instruction + k);
+      if (!hlo::HasTrait(module[id].opcode, hlo::kTraitNoCode))
+        kernel_of[id.index] = kernel_of[caller.index];
+    }
+  }
+}
+
 }  // namespace
 
 KernelUses UsesOf(const Module& compiled, const KernelMap& map,
@@ -136,6 +153,8 @@ Result<std::vector<uint32_t>> KernelOfEach(const analysis::Lineage& lineage, int
   }
   std::vector<uint32_t> kernel_of;
   for (const Ways& each : ways) kernel_of.push_back(std::max(each.computed, each.same).kernel);
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto first, lineage.Module(stage));
+  TakeKernelsOfAppliers(*first, kernel_of);
   return kernel_of;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/graph/count_text.h"
 #include "core/graph/labels.h"
+#include "core/hlo/analysis/source_line.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::graph {
@@ -35,7 +36,10 @@ std::string WhereFrom(const hlo::Module& module, const hlo::Instruction& i) {
   const auto* metadata = module.Get<hlo::OpMetadata>(i, hlo::AttributeKey::kMetadata);
   if (metadata == nullptr) return {};
   std::string out;
-  if (metadata->op_name.valid()) out += "\nop_name: " + Short(module[metadata->op_name]);
+  if (metadata->op_name.valid()) {
+    for (const std::string_view name : hlo::NamesIn(module[metadata->op_name]))
+      out += "\nop_name: " + Short(name);
+  }
   if (metadata->source_file.valid() && metadata->source_line > 0) {
     out +=
         fmt::format("\nsource: {}:{}", Short(module[metadata->source_file]), metadata->source_line);

@@ -3,9 +3,11 @@
 #include "core/graph/computed_by.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "core/analysis/align/provenance.h"
+#include "core/base/file.h"
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/facts/selection_summary.h"
 #include "viewer/graph/graph_data.h"
@@ -115,6 +117,92 @@ TEST_F(ComputedByTest, RibbonsLeadToWhatSelectionNames) {
       }
     }
     EXPECT_GT(colored, 5u);
+  }
+}
+
+// Two losses sum with computations of their own, a pass lets both use the first, and fusions copy
+// it.
+constexpr std::string_view kSums = R"(sum_a {
+  a0 = f32[] parameter(0)
+  a1 = f32[] parameter(1)
+  ROOT add_a = f32[] add(a0, a1)
+}
+)";
+constexpr std::string_view kWritten = R"(sum_b {
+  b0 = f32[] parameter(0)
+  b1 = f32[] parameter(1)
+  ROOT add_b = f32[] add(b0, b1)
+}
+ENTRY e {
+  x = f32[64] parameter(0)
+  y = f32[32] parameter(1)
+  zero = f32[] constant(0)
+  loss_a = f32[] reduce(x, zero), dimensions={0}, to_apply=sum_a
+  loss_b = f32[] reduce(y, zero), dimensions={0}, to_apply=sum_b
+  ROOT t = (f32[], f32[]) tuple(loss_a, loss_b)
+}
+)";
+constexpr std::string_view kMerged = R"(ENTRY e {
+  x = f32[64] parameter(0)
+  y = f32[32] parameter(1)
+  zero = f32[] constant(0)
+  loss_a = f32[] reduce(x, zero), dimensions={0}, to_apply=sum_a
+  loss_b = f32[] reduce(y, zero), dimensions={0}, to_apply=sum_a
+  ROOT t = (f32[], f32[]) tuple(loss_a, loss_b)
+}
+)";
+constexpr std::string_view kCompiled = R"(fused_a {
+  p = f32[64] parameter(0)
+  zero_a = f32[] constant(0)
+  ROOT loss_a.1 = f32[] reduce(p, zero_a), dimensions={0}, to_apply=sum_a
+}
+fused_b {
+  p.1 = f32[32] parameter(0)
+  zero_b = f32[] constant(0)
+  ROOT loss_b.1 = f32[] reduce(p.1, zero_b), dimensions={0}, to_apply=sum_a
+}
+ENTRY e {
+  x = f32[64] parameter(0)
+  y = f32[32] parameter(1)
+  loss_a = f32[] fusion(x), kind=kInput, calls=fused_a
+  loss_b = f32[] fusion(y), kind=kInput, calls=fused_b
+  ROOT t = (f32[], f32[]) tuple(loss_a, loss_b)
+}
+)";
+
+TEST_F(ComputedByTest, AReducerIsComputedWhereItsReductionIs) {
+  const std::string folder = Scratch("merged") + "/";
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const std::string& stage, std::string_view text) {
+    ASSERT_TRUE(WriteFileAtomically(
+        folder + "module_0001.jit_f." + stage + ".txt",
+        "HloModule jit_f, is_scheduled=true\n" + std::string(kSums) + std::string(text)));
+  };
+  write("before_optimizations", kWritten);
+  write("0001.p.after_computation-deduplicator.before_end", kMerged);
+  write("sm_9.0_gpu_after_optimizations", kCompiled);
+  auto dump = dump::DumpModel::Open(folder, Limits{});
+  ASSERT_TRUE(dump);
+  const analysis::Provenance provenance(*dump, 0);
+  const int32_t last = provenance.final_stage();
+  const auto first = provenance.lineage().Module(0), compiled = provenance.lineage().Module(last);
+  ASSERT_TRUE(first && compiled);
+  const graph::KernelMap map =
+      graph::MapKernels(**compiled, analysis::PlacementIn(**dump, 0, **compiled));
+  const auto each = graph::KernelOfEach(provenance.lineage(), 0, last, map);
+  ASSERT_TRUE(each);
+  for (const auto& [name, fusion] : {std::pair("add_a", "loss_a"), std::pair("add_b", "loss_b")}) {
+    uint32_t at = 0;
+    while ((*first)->name(hlo::InstructionId(at)) != name) ++at;
+    const hlo::InstructionId id(at);
+    const auto facts = provenance.FactsOf(0, id);
+    ASSERT_TRUE(facts) << name;
+    std::vector<hlo::InstructionId> computing;
+    for (const analysis::LineageStep& step : facts->compiled) computing.push_back(step.instruction);
+    const graph::KernelUses uses = graph::UsesOf(**compiled, map, computing);
+    ASSERT_EQ(uses.computed_by.size(), 1u) << name;
+    EXPECT_EQ((*compiled)->name(map.kernels[uses.computed_by[0]].instruction), fusion) << name;
+    EXPECT_EQ((*each)[id.index], uses.computed_by[0]) << name;
   }
 }
 

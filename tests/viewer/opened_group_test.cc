@@ -90,6 +90,37 @@ TEST_F(OpenedGroupTest, TheLegendCutsNoRow) {
   }
 }
 
+// The mark of each operation of the shown kernel is in its row, however far down.
+TEST_F(OpenedGroupTest, MarksOfAKernelAreInTheirRows) {
+  for (const int height : {1000, 987, 950, 903}) {
+    SCOPED_TRACE(height);
+    Stop();
+    surface_.width = 1600;
+    surface_.height = height;
+    Start({Sample("attention_block_h100")});
+    Press("Ctrl+2");
+    float left = 1e9F;
+    for (const DrawnArea& area : DrawnAreas()) {
+      if (area.window.find("rows") != std::string::npos) left = std::min(left, area.seen.left);
+    }
+    int marks = 0;
+    for (const DrawnArea& area : DrawnAreas()) {
+      const float width = area.seen.right - area.seen.left;
+      if (area.window.find("rows") == std::string::npos || area.seen.left != left || width > 5)
+        continue;
+      ++marks;
+      float nearest = 1e9F;
+      for (const DrawnText& text : DrawnTexts()) {
+        if (text.window != area.window || text.seen.bottom <= text.seen.top) continue;
+        nearest = std::min(nearest, std::abs((text.box.top + text.box.bottom) / 2 -
+                                             (area.seen.top + area.seen.bottom) / 2));
+      }
+      EXPECT_LE(nearest, 1.5F) << area.seen.top;
+    }
+    EXPECT_GT(marks, 0);
+  }
+}
+
 // In a narrow window the tools are one row: what has no room is behind a button.
 TEST_F(OpenedGroupTest, ANarrowBarHasTheRestOfItsToolsBehindAButton) {
   Stop();
@@ -104,7 +135,7 @@ TEST_F(OpenedGroupTest, ANarrowBarHasTheRestOfItsToolsBehindAButton) {
   ExpectSeen("window", "Minimap");
   ClickOn("window", "Minimap");
   EXPECT_NE(graph.State(), before);
-  ClickOn("window", "Neighbours");
+  Click("**/Neighbours");
   Press("Escape");
   EXPECT_NE(HighlightedItems("graph").find(", around"), std::string::npos);
   ClickOn("graph", "Whole graph");
@@ -150,7 +181,7 @@ TEST_F(OpenedGroupTest, TheSideIsFoldedInANarrowWindow) {
   EXPECT_EQ(ImGui::FindWindowByName("##side"), nullptr);
 }
 
-// The keys reach what is folded.
+// The keys reach what is folded, and fold it again when they go on.
 TEST_F(OpenedGroupTest, KeysBringBackWhatIsFolded) {
   Stop();
   surface_.width = 1024;
@@ -160,6 +191,29 @@ TEST_F(OpenedGroupTest, KeysBringBackWhatIsFolded) {
   for (int k = 0; k < 10 && app().dock().focused_view() != "selection"; ++k) Press("Ctrl+Tab");
   EXPECT_EQ(app().dock().focused_view(), "selection");
   EXPECT_GT(app().dock().Find("selection")->width, 0);
+  for (int k = 0; k < 10 && app().dock().focused_view() != "graph"; ++k) Press("Ctrl+Tab");
+  EXPECT_EQ(app().dock().focused_view(), "graph");
+  EXPECT_EQ(app().dock().Find("selection")->width, 0);
+  // What was asked for stays; the keys passed by the tab behind it last.
+  ClickOn("window", "Selection");
+  for (int k = 0; k < 10 && app().dock().focused_view() != "graph"; ++k) Press("Ctrl+Tab");
+  EXPECT_GT(app().dock().Find("notes")->width, 0);
+}
+
+// What had the keys in a wide window is folded in a narrow one, and the graphs have them then.
+TEST_F(OpenedGroupTest, KeysLeaveWhatIsFolded) {
+  Start({Sample("conv_net")});
+  Press("Ctrl+2");
+  session().requests.Show("selection");
+  Settle();
+  ASSERT_EQ(app().dock().focused_view(), "selection");
+  app().surface().Resize(1024, 700);
+  Settle();
+  EXPECT_EQ(app().dock().Find("selection")->width, 0);
+  EXPECT_EQ(app().dock().focused_view(), "graph");
+  const std::string before = HighlightedItems("graph");
+  Press("Down");
+  EXPECT_NE(HighlightedItems("graph"), before);
 }
 
 // The legend has the colours that are there: none is reused for one kernel.

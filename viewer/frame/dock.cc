@@ -77,6 +77,14 @@ std::string_view Dock::CentreView() const {
   return centre == panels_.end() ? std::string_view() : centre->row->id;
 }
 
+// The one of them that is seen: of tabs the one in front.
+std::string_view Dock::SeenCentreView() const {
+  const auto seen = std::ranges::find_if(panels_, [&](const Panel& panel) {
+    return panel.width > 0 && AreaOn(*panel.row, screen_) == "centre";
+  });
+  return seen == panels_.end() ? CentreView() : std::string_view(seen->row->id);
+}
+
 void Dock::Focus(std::string_view view_id) {
   Panel* panel = Find(view_id);
   if (panel == nullptr) return;
@@ -114,6 +122,19 @@ void Dock::FocusNext() {
   if (here.empty()) return;
   auto now = std::ranges::find(here, focused_view_);
   wanted_focus_ = now == here.end() || now + 1 == here.end() ? here.front() : *(now + 1);
+  passes_by_ = true;
+}
+
+// What is asked for comes out of the fold; what the keys only pass by goes back when they leave it.
+void Dock::Unfold() {
+  const Panel* asked = Find(wanted_focus_);
+  if (!is_narrow_ || asked == nullptr) return;
+  const bool is_at_side = IsAtSide(AreaOn(*asked->row, screen_));
+  if (is_at_side && !is_unfolded_) is_unfolded_ = folds_again_ = true;
+  if (is_at_side ? !passes_by_ : folds_again_) {
+    is_unfolded_ = is_at_side;
+    folds_again_ = false;
+  }
 }
 
 void Dock::BuildLayout(unsigned dock, float width, float height, float scale) {
@@ -190,15 +211,20 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
   }
   ImGui::End();
   is_narrow_ = screen_ == kFoldedScreen && viewport->WorkSize.x < kFoldsBelow * frame.scale;
-  const Panel* asked = Find(wanted_focus_);
-  if (asked != nullptr && IsAtSide(AreaOn(*asked->row, screen_))) is_unfolded_ = true;
+  Unfold();
+  passes_by_ = false;
   std::vector<Panel*> shown;
+  const std::string_view centre = SeenCentreView();
   for (Panel& panel : panels_) {
     panel.width = panel.height = 0;
     if (AreaOn(*panel.row, screen_).empty()) continue;
     const bool hidden = IsHidden(frame, panel);
     if (!hidden) shown.push_back(&panel);
     if (!hidden && panel.was_hidden) BringToFront(panel);
+    // The keys do not stay with what was folded.
+    if (hidden && !panel.was_hidden && IsFolded() && wanted_focus_.empty() &&
+        last_focus_[screen_] == panel.row->id)
+      wanted_focus_ = centre;
     panel.was_hidden = hidden;
   }
   focused_view_.clear();
@@ -249,7 +275,7 @@ void Dock::DrawFold(Frame& frame, float top) {
   if (is_unfolded_ && !names.empty()) {
     if (QuietButton(frame.theme, ">##side", false)) {
       is_unfolded_ = false;
-      wanted_focus_ = CentreView();
+      wanted_focus_ = SeenCentreView();
     }
     Help("fold " + names + ": more room for the graphs");
   }
@@ -306,7 +332,7 @@ bool Dock::IsHidden(const Frame& frame, const Panel& panel) const {
   if (!IsAtSide(area)) return false;
   // Windows that are made later than the others would be in front of them whenever a popup closes.
   if (ImGui::FindWindowByName(WindowName(*panel.row, screen_).c_str()) == nullptr) return false;
-  return (is_narrow_ && !is_unfolded_) || !HasContent(frame, area);
+  return IsFolded() || !HasContent(frame, area);
 }
 
 void Dock::DrawPanel(Frame& frame, Panel& panel) {

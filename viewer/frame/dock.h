@@ -41,7 +41,7 @@ class Dock {
   // Puts the panels of this screen where the table says, in the next frame.
   void Reset() {
     wants_reset_ = true;
-    is_unfolded_ = false;
+    is_unfolded_ = folds_again_ = false;
   }
   const std::string& focused_view() const { return focused_view_; }
   // A tab is to come to the front in the next frame.
@@ -58,6 +58,9 @@ class Dock {
  private:
   void BuildLayout(unsigned dock, float width, float height, float scale);
   std::string_view CentreView() const;
+  std::string_view SeenCentreView() const;
+  void Unfold();
+  bool IsFolded() const { return is_narrow_ && !is_unfolded_; }
   bool HasContent(const Frame& frame, std::string_view area) const;
   bool IsHidden(const Frame& frame, const Panel& panel) const;
   void BringToFront(const Panel& panel);
@@ -74,6 +77,8 @@ class Dock {
   bool wants_reset_ = false, is_chosen_ = false;
   // In a narrow window the side of the graphs is folded until its panels are asked for.
   bool is_narrow_ = false, is_unfolded_ = false;
+  // Next panel was asked for; the side came out for that alone.
+  bool passes_by_ = false, folds_again_ = false;
 };
 
 // "centre" for ("graph:left home:centre", "home"); empty where the view is not on that screen.

@@ -357,7 +357,8 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
   if (is_other) OpenFirst(below_head / frame.scale);
   // Whole rows only: what is below it cuts none.
   const float fitting = std::max(std::floor(below_head / (least_row_ * frame.scale)), 1.0f);
-  const float each = std::max(below_head / fitting, 1.0f);
+  // Dear ImGui puts rows at whole pixels: of a part of one each, ribbons would end below theirs.
+  const float each = std::max(std::floor(below_head / fitting), 1.0f);
   row_height_ = each / frame.scale;
   const hlo::InstructionId selected = frame.context.navigation.InstructionIn(pane.stage());
   const bool follows = selected.valid() && (followed_ != selected || is_other);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/hlo/analysis/source_line.h"
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/text/text.h"
 #include "viewer/facts/selection_summary.h"
@@ -218,7 +219,7 @@ class SelectionView : public View {
     DrawOpcode(frame, instruction.opcode);
     Fact(frame, "computation", m[m[instruction.computation].name]);
     if (const auto* metadata = m.Get<hlo::OpMetadata>(instruction, hlo::AttributeKey::kMetadata))
-      Fact(frame, "op_name", m[metadata->op_name]);
+      Facts(frame, "op_name", hlo::NamesIn(m[metadata->op_name]));
     Section(frame, "Text");
     ImGui::PushFont(frame.mono, 14);
     ImGui::PushTextWrapPos(0);

@@ -59,6 +59,8 @@ void FixSentence(Frame& frame, const Error& error);
 void Section(Frame& frame, std::string_view title, float gap = 4);
 // A name and its value on one line, the name quiet.
 void Fact(Frame& frame, std::string_view name, std::string_view value);
+// Of several values one row each; those after the first few in a tooltip.
+void Facts(Frame& frame, std::string_view name, std::span<const std::string_view> values);
 
 // What is shown in place of something that is not there yet: progress, the error, or nothing where
 // it is ready. True: it is ready.

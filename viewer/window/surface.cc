@@ -167,6 +167,10 @@ class HeadlessSurface : public Surface {
   }
   bool closed() const override { return false; }
   float scale() const override { return scale_; }
+  void Resize(int width, int height) override {
+    width_ = width;
+    height_ = height;
+  }
 
  private:
   int width_, height_;

@@ -51,6 +51,8 @@ class Surface {
   // The window fills the display; nothing where there is none.
   virtual void Maximize() {}
   virtual bool is_maximized() const { return false; }
+  // To so many pixels, where there is no display; on one its user does.
+  virtual void Resize(int /*width*/, int /*height*/) {}
 
  private:
   std::vector<std::string> dropped_;

@@ -1,8 +1,11 @@
 // Joining the lineage of instructions with the tables of a dump, by the names of the final stage.
 #include "core/analysis/align/provenance.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
+#include <unordered_set>
 
 #include "core/analysis/align/fingerprint.h"
 #include "core/hlo/analysis/call_graph.h"
@@ -14,7 +17,7 @@ namespace {
 using hlo::InstructionId;
 using hlo::Module;
 
-constexpr int kMaxCallers = 64;
+constexpr size_t kMaxCallers = 64;
 
 template <typename Position>
 const std::vector<int32_t>* FindIn(const Position& positions, std::string_view name) {
@@ -51,6 +54,28 @@ std::vector<LineageStep> ComputingSteps(const Module& final, int32_t stage, cons
   return steps;
 }
 
+// The instructions that apply the computation around `id` to elements: reductions, sorts, scatters;
+// empty where it runs on whole values.
+std::vector<InstructionId> AppliersOf(const Module& module, InstructionId id) {
+  const hlo::CallGraph& calls = hlo::CallGraphOf(module);
+  std::vector<InstructionId> found;
+  std::vector<hlo::ComputationId> open = {module[id].computation};
+  std::unordered_set<hlo::ComputationId> seen(open.begin(), open.end());
+  while (!open.empty()) {
+    const hlo::ComputationId computation = open.back();
+    open.pop_back();
+    for (const InstructionId caller : calls.callers(computation)) {
+      const hlo::ComputationId outer = module[caller].computation;
+      if (hlo::HasTrait(module[caller].opcode, hlo::kTraitAppliesScalar)) {
+        found.push_back(caller);
+      } else if (module[caller].opcode == hlo::Opcode::kCall && seen.insert(outer).second) {
+        open.push_back(outer);
+      }
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 Provenance::Provenance(std::shared_ptr<const dump::DumpModel> model, int32_t module)
@@ -79,6 +104,8 @@ Result<InstructionFacts> Provenance::FactsOf(int32_t stage, InstructionId id) co
     return facts;
   }
   facts.compiled = ComputingSteps(**final, last, facts.descendants);
+  std::vector<LineageStep> own = facts.compiled;  // in whose buffers its value is
+  HLOSCOPE_TRY(FollowAppliers(*module, **final, stage, id, facts, own));
   if (facts.compiled.empty()) return facts;
   Result<const Tables*> tables = GetTables();
   if (!tables) {
@@ -87,29 +114,61 @@ Result<InstructionFacts> Provenance::FactsOf(int32_t stage, InstructionId id) co
   }
   facts.notes.insert(facts.notes.end(), (*tables)->notes.begin(), (*tables)->notes.end());
   for (const LineageStep& s : facts.compiled) AddCode(**tables, **final, s.instruction, facts);
+  for (const LineageStep& s : own)
+    AddNearest((*tables)->buffers, **final, s.instruction, facts.buffers);
   return facts;
 }
 
-// The kernel, thunk and buffers of the nearest caller that has any. A parameter has a buffer alone.
+// A pass may let several reductions apply one computation, and later ones may copy it again: what
+// computes it is what computes the reductions that apply it in its own stage.
+Result<void> Provenance::FollowAppliers(const Module& module, const Module& final, int32_t stage,
+                                        InstructionId id, InstructionFacts& facts,
+                                        std::vector<LineageStep>& own) const {
+  std::vector<InstructionId> appliers = AppliersOf(module, id);
+  if (appliers.empty()) return {};
+  if (appliers.size() > kMaxCallers) {
+    facts.notes.push_back(fmt::format("applied by {} instructions, of which {} are followed",
+                                      appliers.size(), kMaxCallers));
+    appliers.resize(kMaxCallers);
+  }
+  std::vector<LineageStep> theirs;
+  for (const InstructionId applier : appliers) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const Chain chain, lineage_.Descendants(stage, applier));
+    for (const LineageStep& step : ComputingSteps(final, final_stage(), chain)) {
+      if (std::ranges::find(theirs, step.instruction, &LineageStep::instruction) == theirs.end())
+        theirs.push_back(step);
+    }
+  }
+  std::erase_if(own, [&](const LineageStep& step) {
+    return std::ranges::none_of(AppliersOf(final, step.instruction), [&](InstructionId applier) {
+      return std::ranges::find(theirs, applier, &LineageStep::instruction) != theirs.end();
+    });
+  });
+  const bool has_code = !hlo::HasTrait(module[id].opcode, hlo::kTraitNoCode);
+  facts.compiled = has_code ? std::move(theirs) : own;
+  return {};
+}
+
+// What the table has of the nearest caller that is in it.
+void Provenance::AddNearest(const Positions& positions, const Module& final, InstructionId id,
+                            std::vector<int32_t>& into) {
+  for (size_t steps = 0; id.valid() && steps < kMaxCallers; ++steps) {
+    if (const auto* found = FindIn(positions, final.name(id))) {
+      for (int32_t k : *found) {
+        if (std::ranges::find(into, k) == into.end()) into.push_back(k);
+      }
+      return;
+    }
+    id = hlo::CallGraphOf(final).FirstCaller(final[id].computation);
+  }
+}
+
+// A parameter has a buffer alone.
 void Provenance::AddCode(const Tables& tables, const Module& final, InstructionId id,
                          InstructionFacts& facts) {
-  auto add = [&](const Positions& positions, std::vector<int32_t>& into) {
-    InstructionId at = id;
-    for (int steps = 0; at.valid() && steps < kMaxCallers; ++steps) {
-      if (const auto* found = FindIn(positions, final.name(at))) {
-        for (int32_t k : *found) {
-          if (std::ranges::find(into, k) == into.end()) into.push_back(k);
-        }
-        return;
-      }
-      at = hlo::CallGraphOf(final).FirstCaller(final[at].computation);
-    }
-  };
-  if (final[id].opcode != hlo::Opcode::kParameter) {
-    add(tables.kernels, facts.kernels);
-    add(tables.thunks, facts.thunks);
-  }
-  add(tables.buffers, facts.buffers);
+  if (final[id].opcode == hlo::Opcode::kParameter) return;
+  AddNearest(tables.kernels, final, id, facts.kernels);
+  AddNearest(tables.thunks, final, id, facts.thunks);
 }
 
 Result<const Provenance::Tables*> Provenance::GetTables() const {

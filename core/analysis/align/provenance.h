@@ -23,7 +23,7 @@ struct InstructionFacts {
   FoundSource source;
   hlo::InstructionId fusion;  // of its own stage, the outermost around it; else invalid
   // What computes it in the final stage, best first: not what only reads it, nor a name of its
-  // value.
+  // value. Of what a reduction, sort or scatter applies to elements, what computes that one.
   std::vector<LineageStep> compiled;
   std::vector<int32_t> kernels;    // positions in dump::KernelTable::kernels, of those
   std::vector<int32_t> thunks;     // … in dump::ThunkSequence::thunks
@@ -69,6 +69,11 @@ class Provenance {
   Tables ReadTables(std::shared_ptr<const dump::InstructionLookup> lookup) const;
   static void AddEqualFusions(const hlo::Module& final, Tables& tables);
   Result<std::vector<hlo::InstructionId>> Inside(const std::vector<std::string>& names) const;
+  Result<void> FollowAppliers(const hlo::Module& module, const hlo::Module& final, int32_t stage,
+                              hlo::InstructionId id, InstructionFacts& facts,
+                              std::vector<LineageStep>& own) const;
+  static void AddNearest(const Positions& positions, const hlo::Module& final,
+                         hlo::InstructionId id, std::vector<int32_t>& into);
   static void AddCode(const Tables& tables, const hlo::Module& final, hlo::InstructionId id,
                       InstructionFacts& facts);
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <unordered_set>
+
 #include "core/base/work_count.h"
 
 namespace hloscope::hlo {
@@ -84,6 +86,33 @@ std::string_view OpNameOf(const Module& module, InstructionId id) {
   const auto* metadata = module.Get<OpMetadata>(module[id], AttributeKey::kMetadata);
   return metadata == nullptr || !metadata->op_name.valid() ? std::string_view()
                                                            : module[metadata->op_name];
+}
+
+std::vector<std::string_view> NamesIn(std::string_view op_name) {
+  std::vector<std::string_view> names;
+  if (op_name.empty()) return names;
+  // Up to the first scope, "jit(f)"; of names without scopes nothing.
+  const size_t slash = op_name.find('/');
+  const std::string_view program =
+      slash == std::string_view::npos ? std::string_view() : op_name.substr(0, slash);
+  const auto is_name = [&](std::string_view rest) {
+    if (program.empty()) return !rest.empty();
+    return rest.starts_with(program) &&
+           (rest.size() == program.size() || std::string_view("/;").contains(rest[program.size()]));
+  };
+  std::unordered_set<std::string_view> seen;
+  const auto add = [&](std::string_view name) {
+    if (seen.insert(name).second) names.push_back(name);
+  };
+  size_t begin = 0;
+  for (size_t at = op_name.find(';'); at != std::string_view::npos;
+       at = op_name.find(';', at + 1)) {
+    if (!is_name(op_name.substr(at + 1))) continue;
+    add(op_name.substr(begin, at - begin));
+    begin = at + 1;
+  }
+  add(op_name.substr(begin));
+  return names;
 }
 
 }  // namespace hloscope::hlo

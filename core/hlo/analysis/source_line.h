@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/hlo/analysis/by_id.h"
@@ -36,5 +37,9 @@ std::string ToString(const SourceLine& line);
 
 // The op_name of its metadata: scopes and operation, or the name of an argument; empty: none.
 std::string_view OpNameOf(const Module& module, InstructionId id);
+// The names in an op_name: passes that make one instruction of several join theirs with `;`
+// ("jit(f)/a/mul;jit(f)/a/add"). Each once, in their order; a `;` that no other name of the same
+// program follows is a part of its name.
+std::vector<std::string_view> NamesIn(std::string_view op_name);
 
 }  // namespace hloscope::hlo
