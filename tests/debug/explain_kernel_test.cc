@@ -285,6 +285,16 @@ TEST(ExplainKernel, RanksLinesAfterACorrectValueLast) {
   EXPECT_LT(wrong, RankOf(finding, "ld.global.b32 %r3, [%rd6]"));
 }
 
+TEST(ExplainKernel, WhereANanBeginsIsLookedAtFirst) {
+  const auto explained = Explained(
+      QuestionOf({"f32", "  m = f32[64] multiply(p0, p1)\n  ROOT r = f32[64] add(m, p1)\n",
+                  "mul.rn.f32 %r5, %r2, 0f7F800000;\nsub.rn.f32 %r6, %r5, %r5;\n"
+                  "add.rn.f32 %r7, %r6, %r3;\nmul.rn.f32 %r8, %r7, %r7;\n"
+                  "add.rn.f32 %r4, %r8, %r3;"}));
+  ASSERT_TRUE(explained.has_value());
+  EXPECT_EQ(RankOf(explained->finding, "mul.rn.f32 %r5, %r2, 0f7F800000"), 1u);
+}
+
 TEST(ExplainKernel, WhatOnlyWrongElementsComeFromIsLookedAtFirst) {
   const auto explained = Explained(
       QuestionOf({"f32", "  ROOT r = f32[64] add(p0, p1)\n",
@@ -351,6 +361,10 @@ TEST(ExplainKernel, ArithmeticThatMayDifferIsNamed) {
                   "mul.rn.f32 %r4, %r6, 0f49800000;"}));
   ASSERT_TRUE(explained.has_value());
   EXPECT_EQ(explained->cause, Cause::kFma);
+  ASSERT_FALSE(explained->finding.look_first.empty());
+  const LookFirst& first = explained->finding.look_first[0];
+  EXPECT_EQ(first.text, "fma.rn.f32 %r6, %r2, %r2, %r5");
+  EXPECT_EQ(first.why, "explains the difference: each fma as a product and a sum, both rounded");
   const auto flushed = Explained(
       QuestionOf({"f32",
                   "  c = f32[] constant(1e-39)\n  b = f32[64] broadcast(c), dimensions={}\n"
@@ -554,6 +568,36 @@ TEST(ExplainKernel, LooksFirstAtTheLineThatMakesTheResultsRight) {
     EXPECT_EQ(first.file, "k.ptx");
     EXPECT_EQ(first.kernel, "k");
   }
+}
+
+// tid + 23 < 86, where 63 is meant: 46 would do as well, and is the first that is tried.
+TEST(ExplainKernel, ANumberBesideTheLineThatIsRightMayBeMeant) {
+  const auto found = Explained(
+      QuestionOf({"f32",
+                  "  s = f32[40] slice(p0), slice={[0:40]}\n  z = f32[] constant(0)\n"
+                  "  ROOT r = f32[64] pad(s, z), padding=0_24\n",
+                  "add.s32 %r5, %r1, 23;\nsetp.lt.u32 %p1, %r5, 86;\nselp.b32 %r4, %r2, 0, %p1;"}));
+  ASSERT_TRUE(found.has_value());
+  const std::vector<LookFirst>& lines = found->finding.look_first;
+  const auto line = std::ranges::find(lines, "setp.lt.u32 %p1, %r5, 86", &LookFirst::text);
+  ASSERT_NE(line, lines.end());
+  EXPECT_NE(line->why.find("`setp.lt.u32 %p1, %r5, 63` instead all"), std::string::npos)
+      << line->why;
+}
+
+// Each of two blocks adds to the same elements: one alone says nothing of what they leave.
+TEST(ExplainKernel, WhatSeveralBlocksAddToIsRunWithAllOfThem) {
+  KernelQuestion question =
+      QuestionOf({"f32", "  ROOT r = f32[64] add(p0, p0)\n",
+                  "add.s64 %rd7, %rd3, %rd4;\nmul.rn.f32 %r5, %r2, 0f40200000;\n"
+                  "red.global.add.f32 [%rd7], %r5;\nret;\n"});
+  question.kernels.launches[0].blocks = {2, 1, 1};
+  question.kernels.memory[2].assign(256, std::byte{0});
+  const auto found = Explained(question);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE(found->finding.reference_agrees) << found->finding.reference_difference;
+  ASSERT_FALSE(found->finding.look_first.empty());
+  EXPECT_EQ(found->finding.look_first[0].text, "mul.rn.f32 %r5, %r2, 0f40200000");
 }
 
 TEST(ExplainKernel, NamesAPatternOfTheWholeResult) {

@@ -147,7 +147,7 @@ def diverge(dump):
 
 
 # Liberties of a compiler that `diverge` proves.
-EXPLAINED = {'tf32', 'tensor_sums', 'fma', 'denormals', 'approximation', 'reduction_order', 'rounding', 'excess_precision',
+EXPLAINED = {'tf32', 'dot_algorithm', 'tensor_sums', 'fma', 'denormals', 'approximation', 'reduction_order', 'rounding', 'excess_precision',
              'initial_value', 'ill_conditioned'}
 
 

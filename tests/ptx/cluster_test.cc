@@ -278,6 +278,22 @@ TEST(PtxClusters, BulkCopiesToOthers) {
   ExpectResults(on, [](uint32_t block, uint32_t thread) { return (block ^ 1) * 64 + thread; });
 }
 
+// One block commits its products to barriers of three of four; the third has its own thread arrive.
+TEST(PtxClusters, CommitsToSeveralBlocks) {
+  const auto run = RunClusters(
+      "@%p1 mbarrier.init.shared::cta.b64 [%r2], 1;\n" + kMeet +
+          "setp.eq.and.u32 %p5, %r3, 0, %p1;\nmov.b16 %rs1, 11;\n"
+          "@%p5 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster."
+          "multicast::cluster.b64 [%r2], %rs1;\n"
+          "setp.eq.and.u32 %p6, %r3, 2, %p1;\n"
+          "@%p6 mbarrier.arrive.shared::cta.b64 _, [%r2];\n"
+          "wait:\nmbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;\n@!%p2 bra wait;\n"
+          "st.global.b32 [%rd7], %r20;\n" +
+          kMeet,
+      4, 64, "4, 1, 1", {}, "sm_100a");
+  ExpectResults(run, [](uint32_t block, uint32_t thread) { return 64 * block + thread; });
+}
+
 // No cluster is canceled: each block asks, is told so, and does its own work.
 TEST(PtxClusters, NoLaunchIsCanceled) {
   for (const std::string form : {"", ".multicast::cluster::all"}) {

@@ -42,6 +42,9 @@ std::vector<FormCase> NarrowForms() {
     add("fma.rn" + modifier + ".f16 %rs5, %rs1, %rs3, %rs4;");
     add("fma.rn" + modifier + ".f16x2 %r4, %r2, %r3, %r5;");
   }
+  // As LLVM writes them.
+  for (const std::string operation : {"add.rn", "sub.rz"})
+    add(operation + ".sat.ftz.f32 %r4, %r2, %r3;");
   for (const std::string relu : {".relu", ".ftz.relu"}) {
     add("fma.rn" + relu + ".f16 %rs5, %rs1, %rs3, %rs4;");
     add("fma.rn" + relu + ".f16x2 %r4, %r2, %r3, %r5;");
@@ -70,6 +73,7 @@ std::vector<FormCase> NarrowForms() {
         add("cvt." + mode + limit + "." + type + ".f32 %rs5, %r2;");
         add("cvt." + mode + limit + "." + type + "x2.f32 %r4, %r2, %r3;");
       }
+      add("cvt." + mode + limit + ".tf32.f32 %r4, %r2;");
     }
     for (const std::string type : {"f16x2", "bf16x2"})
       add("cvt.rs" + limit + "." + type + ".f32 %r4, %r2, %r3, %r5;");
@@ -281,9 +285,18 @@ std::vector<FormCase> ScalarForms() {
         "prefetch.global.L2::evict_last [%rd1];", "prefetch.global.L2::evict_normal [%rd1];",
         "prefetchu.L1 [%rd1];", "discard.global.L2 [%rd1], 128;",
         "applypriority.global.L2::evict_normal [%rd1], 128;",
+        "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%rd1, {%r1}];",
+        "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;",
+        "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;",
         "cp.async.bulk.prefetch.L2.global [%rd1], 16;", "nanosleep.u32 100;", "nanosleep.u32 %r1;",
         "pmevent 1;", "pmevent.mask 3;", "barrier.cta.sync.aligned 1, 64;", "bar.cta.sync 1;"})
     add(nothing);
+  forms.push_back({"sm_100a",
+                   "cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4 [%rd1, {%r1, %r1, "
+                   "%r1, %r1, %r1}];"});
+  for (const std::string where : {"release.gpu.global", "mmio.release.sys.global"})
+    forms.push_back(
+        {"sm_100a", "st.async." + where + ".b32 [%rd5], %r3;\nld.global.b32 %r4, [%rd5];"});
   // Of all lanes.
   add("and.b32 %r8, %r2, 3;\nmatch.any.sync.b32 %r4, %r8, -1;");
   add("match.any.sync.b64 %r4, %rd10, -1;");
@@ -515,6 +528,15 @@ TEST(PtxForms, BarriersInMemory) {
                         "@%p1 mbarrier.arrive.shared::cta.b64 %rd5, [%r2];\n"
                         "mbarrier.pending_count.b64 %r4, %rd5;"),
             3u);
+  // What arrives for copies is expected in addition, unless that is left out.
+  EXPECT_EQ(run(start + "@%p1 cp.async.mbarrier.arrive.shared::cta.b64 [%r2];\n"
+                        "@%p1 mbarrier.arrive.shared::cta.b64 %rd5, [%r2];\n"
+                        "mbarrier.pending_count.b64 %r4, %rd5;"),
+            5u);
+  EXPECT_EQ(run(start + "@%p1 cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r2];\n"
+                        "@%p1 mbarrier.arrive.shared::cta.b64 %rd5, [%r2];\n"
+                        "mbarrier.pending_count.b64 %r4, %rd5;"),
+            4u);
   // Two are dropped, three arrive: the next phase is of three.
   EXPECT_EQ(run(start + "@%p1 mbarrier.arrive_drop.shared::cta.b64 %rd5, [%r2], 2;\n"
                         "@%p1 mbarrier.arrive.shared::cta.b64 %rd5, [%r2], 3;\n"

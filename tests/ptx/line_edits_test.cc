@@ -48,7 +48,7 @@ TEST(LineEdits, OfEachKind) {
       "{%r8, %r9, %r10, %r11}, {%r2, %r3}, {%r4, %r5, %r6, %r7};",
       "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r4, %r5, %r6, %r7}, "
       "{%r8, %r9, %r10, %r11}, {%r3, %r2}, {%r4, %r5, %r6, %r7}");
-  EXPECT_TRUE(EditsOf("mov.b32 %r4, %r2;", 2).contains("mov.b32 %r4, %r3"));
+  EXPECT_TRUE(EditsOf("mov.b32 %r4, %r2;", 3).contains("mov.b32 %r4, %r3"));
   // A constant with one bit otherwise, or another of the kernel.
   EXPECT_TRUE(
       EditsOf("add.rn.f32 %r4, %r2, 0fCB50007F;", 2).contains("add.rn.f32 %r4, %r2, 0fCB40007F"));

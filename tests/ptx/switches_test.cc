@@ -83,12 +83,14 @@ TEST(PtxSwitches, ApproximationsAtTheirBounds) {
   EXPECT_EQ(RunSwitched(exact, Equal(3), Equal(0), Switch::kApproximationsUp)[0], 1 / 3.0f);
 }
 
-TEST(PtxSwitches, HowManyInstructionsOneChanges) {
+TEST(PtxSwitches, TheLinesThatOneChanges) {
   const auto module = Module::Parse(
       KernelText("fma.rn.f32 %r4, %r2, %r2, %r5;\nfma.rn.f32 %r6, %r4, %r2, %r5;"), "k.ptx");
   ASSERT_TRUE(module.has_value());
-  EXPECT_EQ(SwitchedInstructions(*module, "k", Switch::kFma), 2);
-  EXPECT_EQ(SwitchedInstructions(*module, "k", Switch::kTf32), 0);
+  const std::vector<uint32_t> lines = SwitchedLines(*module, "k", Switch::kFma);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[1], lines[0] + 1);
+  EXPECT_TRUE(SwitchedLines(*module, "k", Switch::kTf32).empty());
 }
 
 }  // namespace

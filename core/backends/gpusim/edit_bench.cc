@@ -68,11 +68,14 @@ Status EditBench::Begin() {
   return MakeSubjects();
 }
 
-// One block of one launch says enough where no other launch has to be run again.
+// One block of one launch says enough where no other launch has to be run again, and no other block
+// adds to what it leaves.
 bool EditBench::MayBeOneBlock() const {
-  return trials_.launch + 1 == kernels_.launches.size() &&
-         std::ranges::count(kernels_.launches, kernels_.launches.back().kernel,
-                            &CaseLaunch::kernel) == 1;
+  const CaseLaunch& last = kernels_.launches.back();
+  const auto kernel = ptx::KernelOf(code_[last.code], last.kernel);
+  const bool is_updated = kernel.has_value() && ptx::FactsOf(**kernel).updates_global;
+  return !is_updated && trials_.launch + 1 == kernels_.launches.size() &&
+         std::ranges::count(kernels_.launches, last.kernel, &CaseLaunch::kernel) == 1;
 }
 
 uint64_t EditBench::Blocks() const {
@@ -210,7 +213,7 @@ Status EditBench::Execute(CaseMemory& memory, const Subject* changed, bool of_bl
 
 uint64_t EditBench::BytesPutBack(uint32_t level) const {
   uint64_t bytes = 0;
-  for (const uint64_t region : level < 2 ? written_ : all_) bytes += before_[region].size();
+  for (const uint64_t region : level < 3 ? written_ : all_) bytes += before_[region].size();
   return bytes;
 }
 
@@ -224,7 +227,7 @@ uint64_t EditBench::WrongWith(size_t subject, const ptx::LineEdit& edit, CaseMem
     if (worst != nullptr) *worst = judge_.ValueAt(ResultIn(memory), element_);
   }
   // Another register may be another pointer.
-  for (const uint64_t region : edit.level < 2 ? written_ : all_)
+  for (const uint64_t region : edit.level < 3 ? written_ : all_)
     std::ranges::copy(before_[region], memory[region].begin());
   return wrong;
 }

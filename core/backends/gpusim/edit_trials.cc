@@ -25,6 +25,7 @@ constexpr size_t kMaxOfLine = 4, kMaxGiven = 12;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr uint64_t kNever = EditBench::kNever;
 constexpr size_t kBehind = 1 << 24;  // in the order of lines
+constexpr uint32_t kBeside = 3;      // lines
 
 bool ComputesFloats(std::string_view text, const ptx::LineEdit& edit) {
   const std::string_view rest = text.substr(edit.statement);
@@ -48,7 +49,9 @@ class Search {
     MakeEdits();
     TryLevel(0);
     TryLevel(1);
-    if (!HasRight()) TryLevel(2);
+    // Where one line is right a number of one beside it may be meant: sums that are compared.
+    TryLevel(2, RightLines());
+    if (!HasRight()) TryLevel(3);
     std::vector<Trial*> best = BestOfLines();
     if (bench_.is_of_block() && bench_.work() * bench_.Blocks() <= kMaxConfirmWork)
       answer.is_only_block = Confirm(best);
@@ -81,15 +84,31 @@ class Search {
         tried_, {}, [](const Trial& trial) { return std::pair(trial.edit.level, trial.order); });
   }
 
-  bool HasRight() const {
-    return std::ranges::any_of(tried_, [](const Trial& trial) { return trial.wrong == 0; });
+  using Line = std::pair<size_t, uint32_t>;  // subject, line
+
+  std::vector<Line> RightLines() const {
+    std::vector<Line> lines;
+    for (const Trial& trial : tried_) {
+      if (trial.wrong == 0) lines.emplace_back(trial.subject, trial.edit.line);
+    }
+    return lines;
+  }
+  bool HasRight() const { return !RightLines().empty(); }
+
+  static bool IsBeside(const Trial& trial, const std::vector<Line>& lines) {
+    return std::ranges::any_of(lines, [&](const Line& line) {
+      return trial.subject == line.first && trial.edit.line + kBeside >= line.second &&
+             trial.edit.line <= line.second + kBeside;
+    });
   }
 
-  // As many as there is work left for, the most suspect lines first.
-  void TryLevel(uint32_t level) {
+  // As many as there is work left for, the most suspect lines first; of `beside`, unless it is
+  // empty, lines that are near one of them.
+  void TryLevel(uint32_t level, const std::vector<Line>& beside = {}) {
     std::vector<Trial*> todo;
     for (Trial& trial : tried_) {
       if (trial.edit.level != level) continue;
+      if (!beside.empty() && !IsBeside(trial, beside)) continue;
       const uint64_t costs = (bench_.work() + kReading + bench_.BytesPutBack(level) / kBytesOfOne) *
                              (trial.edit.is_float ? kFloatRuns : 1);
       if (spent_ + costs > kMaxWork) break;

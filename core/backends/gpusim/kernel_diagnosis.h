@@ -5,6 +5,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/backends/gpusim/edit_trials.h"
@@ -47,9 +48,10 @@ struct KernelDiagnosis {
 };
 
 struct SwitchedRun {
-  uint32_t which = 0;        // ptx::Switch
-  int64_t instructions = 0;  // of all kernels, that it changes
-  CaseMemory memory;         // behind the launches; empty where `error` says why
+  uint32_t which = 0;  // ptx::Switch
+  // Kernel and line of what it changes, one for each instruction and launch.
+  std::vector<std::pair<std::string, uint32_t>> lines;
+  CaseMemory memory;  // behind the launches; empty where `error` says why
   std::string error;
 };
 

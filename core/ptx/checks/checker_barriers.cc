@@ -65,13 +65,16 @@ void Checker::Synchronise(Warp& warp, const Instruction& in, const Slot* s, uint
       return;
     case Operation::kBarrierArrive:
     case Operation::kBarrierArriveExpect:
+    case Operation::kBarrierCopied:
     case Operation::kBarrierDrop:
     case Operation::kBarrierDropExpect:
     case Operation::kTensorCommit: {
       // cp.async.mbarrier.arrive has no state: it arrives for the warp's copies.
-      const bool copies = in.operation == Operation::kBarrierArrive && in.slot_count == 1;
+      const bool copies = in.operation == Operation::kBarrierCopied ||
+                          (in.operation == Operation::kBarrierArrive && in.slot_count == 1);
       const bool has_state = in.operation != Operation::kTensorCommit && !copies;
-      Arrive(warp, in, s[has_state ? 1 : 0], 0, mask, copies);
+      const bool commits = in.operation == Operation::kTensorCommit && in.slot_count > 1;
+      Arrive(warp, in, s[has_state ? 1 : 0], 0, mask, copies, commits ? s + 1 : nullptr);
       return clocks_.Advance(number + (copies ? kLanes : 0), shadow_.interval);
     }
     default:

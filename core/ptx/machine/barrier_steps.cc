@@ -2,6 +2,7 @@
 // still missing (20), bytes still missing (21, with a sign), the parity of the phase (1), and 01.
 #include "core/ptx/machine/access.h"
 #include "core/ptx/machine/barrier.h"
+#include "core/ptx/machine/bulk.h"
 #include "core/ptx/machine/observer.h"
 #include "core/ptx/machine/steps.h"
 
@@ -163,6 +164,16 @@ void ArriveExpecting(Warp& w, const Instruction& in, const Slot* s, uint32_t m) 
   });
 }
 
+// cp.async.mbarrier.arrive: one arrival more is expected, and comes when the lane's copies are
+// done, which they are.
+void ArriveForCopies(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  ForLanes(w, m, [&](uint32_t l) {
+    uint64_t before = 0;
+    Change(w, ModifierStateSpace(in), AddressOf(w, in, s[0], l), l, before,
+           [](Barrier&) -> const char* { return nullptr; });
+  });
+}
+
 void ChangeBytes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const int64_t sign = in.operation == Operation::kBarrierComplete ? -1 : 1;
   ForLanes(w, m, [&](uint32_t l) {
@@ -181,7 +192,10 @@ void Commit(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   ForLanes(w, m, [&](uint32_t l) {
     const uint64_t address = AddressOf(w, in, s[0], l);
     const bool is_offset = named == StateSpace::kNone && address >> kWindowShift == 0;
-    Arrive(w, is_offset ? StateSpace::kShared : named, address, l);
+    const StateSpace space = is_offset ? StateSpace::kShared : named;
+    (void)ForTargets(w, in, s, 1, l, [&](std::optional<uint32_t> rank) {
+      return Arrive(w, space, AddressIn(address, rank), l);
+    });
   });
 }
 
@@ -227,6 +241,8 @@ Step BarrierStep(const Instruction& i) {
       return CountPending;
     case Operation::kBarrierArriveExpect:
       return ArriveExpecting;
+    case Operation::kBarrierCopied:
+      return ArriveForCopies;
     case Operation::kBarrierExpect:
     case Operation::kBarrierComplete:
       return ChangeBytes;

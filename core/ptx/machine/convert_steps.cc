@@ -215,7 +215,8 @@ Step FastStep(const Instruction& i) {
   return nullptr;
 }
 
-// tf32: 10 bits of fraction, ties away from zero for rna.
+// tf32: 10 bits of fraction, ties away from zero for rna. Of infinity .satfinite makes the largest
+// number, and .relu zero where it is negative.
 template <Round kRound, bool kRelu, bool kSatfinite>
 uint32_t Tf32Of(uint32_t a) {
   uint32_t rounded = kRound == Round::kRna  ? a + 0x1000
@@ -224,8 +225,7 @@ uint32_t Tf32Of(uint32_t a) {
   rounded &= ~uint32_t{0x1fff};
   if (kSatfinite) rounded = (rounded & 0x7fffffff) == 0x7f800000 ? rounded - 0x2000 : rounded;
   if (kRelu) rounded = a >> 31 != 0 ? 0 : rounded;
-  const uint32_t magnitude = a & 0x7fffffff;
-  return magnitude > 0x7f800000 ? kNan32 : magnitude == 0x7f800000 ? a : rounded;
+  return (a & 0x7fffffff) > 0x7f800000 ? kNan32 : rounded;
 }
 
 template <Round kRound>

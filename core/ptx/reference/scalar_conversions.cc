@@ -1,5 +1,7 @@
 // Conversions, one lane at a time.
+#include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "core/ptx/reference/scalar_parts.h"
 
@@ -95,11 +97,16 @@ bool PackedConversion(const Instruction& in, std::span<uint64_t> v) {
 
 bool ToTf32(const Instruction& in, std::span<uint64_t> v) {
   const double value = NumberOf(Type::kF32, v[1]);
-  if (ModifierRelu(in) == Relu::kOn || ModifierSatfinite(in) == Satfinite::kOn) return false;
+  const bool is_finite = ModifierSatfinite(in) == Satfinite::kOn;
+  const auto limited = [&](double result) {
+    if (ModifierRelu(in) == Relu::kOn && std::signbit(result)) return 0.0;
+    const double largest = std::ldexp(2 - 0x1p-10, 127);
+    return is_finite ? std::clamp(result, -largest, largest) : result;
+  };
   if (std::isnan(value)) {
     v[0] = 0x7fffffff;
   } else if (std::isinf(value)) {
-    v[0] = v[1];
+    v[0] = std::bit_cast<uint32_t>(static_cast<float>(limited(value)));
   } else {
     // Units of the eleventh bit, halves decided as the mode says.
     const int exponent = value == 0 ? -126 : std::max(std::ilogb(value), -126);
@@ -111,7 +118,7 @@ bool ToTf32(const Instruction& in, std::span<uint64_t> v) {
     if (round == Round::kRn && (rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) != 0)))
       whole += 1;
     const double rounded = std::copysign(std::ldexp(whole, exponent - 10), value);
-    v[0] = std::bit_cast<uint32_t>(static_cast<float>(rounded));
+    v[0] = std::bit_cast<uint32_t>(static_cast<float>(limited(rounded)));
   }
   return true;
 }

@@ -65,7 +65,8 @@ class EditMaker {
     for (Statement& statement : statements_) {
       statement.tokens = TokensOf(text_, statement.at);
       for (const TextToken& token : statement.tokens) {
-        if (token.kind == TextToken::Kind::kInteger && token.value > 4 && pool_.size() < kMaxPool)
+        if (token.kind == TextToken::Kind::kInteger && token.value > 4 &&
+            pool_.size() < sizes.size() + kMaxPool)
           pool_.insert(token.value);
         if (token.kind == TextToken::Kind::kFloat && floats_.size() < kMaxPool)
           floats_.insert(TextAt(text_, token).substr(2));
@@ -351,8 +352,8 @@ class EditMaker {
     const size_t at = GuardedAt(statement);
     if (at == statement.at) {
       for (const std::string& predicate : Near(statement.at, "%p")) {
-        Add(statement, at, 0, "@" + predicate + " ", 2);
-        Add(statement, at, 0, "@!" + predicate + " ", 2);
+        Add(statement, at, 0, "@" + predicate + " ", 3);
+        Add(statement, at, 0, "@!" + predicate + " ", 3);
       }
       return;
     }
@@ -394,7 +395,7 @@ class EditMaker {
         const std::string_view prefix = PrefixOf(name);
         if (prefix == name) continue;  // a special register
         for (const std::string& other : Near(statement.at, prefix)) {
-          if (other != name) Add(statement, token.at, token.length, other, 2);
+          if (other != name) Add(statement, token.at, token.length, other, 3);
         }
       }
     }

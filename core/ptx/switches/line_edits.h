@@ -24,7 +24,8 @@ struct LineEdit {
   bool is_float = false;
   double value = 0;
   // 0: another order, comparison or distance, a number one more or less, twice or half; 1: other
-  // numbers near it; 2: another register, another number of the kernel or of `sizes`.
+  // numbers near it; 2: another number of the kernel or of `sizes`; 3: another register or guard,
+  // of which there are many more.
   uint32_t level = 0;
 };
 

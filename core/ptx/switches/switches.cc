@@ -128,18 +128,19 @@ Step SwitchedSteps::Changed(const Instruction& in, Step usual) const {
   return usual;
 }
 
-int64_t SwitchedInstructions(const Module& module, std::string_view entry, Switch which) {
+std::vector<uint32_t> SwitchedLines(const Module& module, std::string_view entry, Switch which) {
   const SwitchedSteps steps(which);
-  int64_t count = 0;
+  std::vector<uint32_t> lines;
   for (const Executable& executable : module.contents().executables) {
     if (executable.kernel->name != entry) continue;
     for (size_t i = 0; i < executable.steps.size(); ++i) {
       const Step usual = executable.steps[i];
       if (usual == nullptr) continue;
-      count += steps.Changed(executable.kernel->instructions[i], usual) != usual ? 1 : 0;
+      const Instruction& instruction = executable.kernel->instructions[i];
+      if (steps.Changed(instruction, usual) != usual) lines.push_back(instruction.position.line);
     }
   }
-  return count;
+  return lines;
 }
 
 }  // namespace hloscope::ptx

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/ptx/machine/step_changer.h"
 #include "core/ptx/ptx.h"
@@ -37,7 +38,8 @@ class SwitchedSteps : public StepChanger {
   Switch which_;
 };
 
-// How many instructions of an entry it changes; 0 for an entry that the module has not.
-int64_t SwitchedInstructions(const Module& module, std::string_view entry, Switch which);
+// The lines of the instructions of an entry that it changes, in their order, one for each
+// instruction; none for an entry that the module has not.
+std::vector<uint32_t> SwitchedLines(const Module& module, std::string_view entry, Switch which);
 
 }  // namespace hloscope::ptx

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,11 +35,28 @@ struct SummedOperand {
   int64_t dimension;
 };
 
-// Two parameters and their sum.
-bool AddsUp(const Module& module, const hlo::Instruction& instruction) {
+// The type in which its reducer adds up: two parameters and their sum, or all three converted, as
+// float normalization writes sums of bf16. None: it has another reducer.
+std::optional<ElementType> AddedIn(const Module& module, const hlo::Instruction& instruction) {
   const auto callees = module.CalledComputations(instruction);
-  return callees.size() == 1 && module[callees[0]].instruction_count == 3 &&
-         module[module[callees[0]].root].opcode == Opcode::kAdd;
+  if (callees.size() != 1) return std::nullopt;
+  int64_t count = 3;
+  const auto unconverted = [&](InstructionId id) {
+    if (module[id].opcode != Opcode::kConvert) return id;
+    ++count;
+    return module.operands(id)[0];
+  };
+  const InstructionId sum = unconverted(module[callees[0]].root);
+  if (module[sum].opcode != Opcode::kAdd) return std::nullopt;
+  for (const InstructionId added : module.operands(sum)) {
+    if (module[unconverted(added)].opcode != Opcode::kParameter) return std::nullopt;
+  }
+  if (count != module[callees[0]].instruction_count) return std::nullopt;
+  return module.shape(sum).element_type();
+}
+
+bool AddsUp(const Module& module, const hlo::Instruction& instruction) {
+  return AddedIn(module, instruction).has_value();
 }
 
 // What a sum runs over, of the same size in all of them; empty where it is no such sum.
@@ -245,9 +263,20 @@ class SumCutter {
                          attributes);
   }
 
+  // In the type of the reducer, where there is one.
   InstructionId AddUp(InstructionId id, const Shape& shape, InstructionId sum, InstructionId part) {
-    const std::array operands = {sum, part};
-    return rewriter_.Add(module_[id].computation, NewName(), Opcode::kAdd, shape, operands);
+    Shape added = shape;
+    if (const auto type = AddedIn(module_, module_[id])) added.set_element_type(*type);
+    const bool converts = added.element_type() != shape.element_type();
+    const auto add = [&](Opcode opcode, const Shape& of, std::vector<InstructionId> operands) {
+      return rewriter_.Add(module_[id].computation, NewName(), opcode, of, operands);
+    };
+    if (!converts) return add(Opcode::kAdd, shape, {sum, part});
+    added = added.WithoutLayouts();
+    const InstructionId narrow =
+        add(Opcode::kAdd, added,
+            {add(Opcode::kConvert, added, {sum}), add(Opcode::kConvert, added, {part})});
+    return add(Opcode::kConvert, shape, {narrow});
   }
 
   std::string NewName() { return "block." + std::to_string(names_++); }

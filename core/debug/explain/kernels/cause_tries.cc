@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/debug/explain/diverge/asked_products.h"
 #include "core/debug/explain/diverge/conditioning.h"
 #include "core/debug/explain/diverge/initial_values.h"
 #include "core/debug/explain/diverge/other_rounding.h"
@@ -117,6 +118,8 @@ void CauseTries::TryReferences(const ModulePtr& module, const std::vector<hlo::L
           evaluate);
   Attempt("the reference's sums taken in a tree", SumsInTree(module), Cause::kReductionOrder,
           evaluate);
+  Attempt("the reference's products of the operands that their algorithm asks for",
+          ProductsAsAsked(module), Cause::kDotAlgorithm, evaluate);
   Attempt("the reference's products rounded with their sums", ProductsContracted(module),
           Cause::kFma, evaluate);
   TryInitialValues("", module, expected_, evaluate);

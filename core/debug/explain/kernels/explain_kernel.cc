@@ -125,7 +125,7 @@ class Explainer {
       finding.patterns.push_back(fmt::format("only block ({}, {}, {})", finding.block[0],
                                              finding.block[1], finding.block[2]));
     }
-    finding.look_first = LinesToLookAt(finding, question_.kernels, tried.edits);
+    finding.look_first = LinesToLookAt(finding, question_.kernels, tried.edits, explains_);
   }
 
   void AddTarget(size_t array) {
@@ -147,13 +147,13 @@ class Explainer {
   }
 
   void TrySwitches(const std::vector<replay::SwitchedRun>& runs) {
-    std::vector<Arrays> pushed;
-    int64_t approximations = 0;
+    std::vector<Arrays> pushed;  // approximate functions, up and down
     for (const replay::SwitchedRun& run : runs) {
       const auto which = static_cast<ptx::Switch>(run.which);
       const ptx::SwitchRow& row = ptx::SwitchRows()[run.which];
-      const std::string what =
-          fmt::format("{} ({})", row.text, Counted(run.instructions, "instruction"));
+      const std::string instructions = Counted(std::ssize(run.lines), "instruction");
+      const std::string what = fmt::format("{} ({})", row.text, instructions);
+      const bool was_open = !tries_->cause();
       auto arrays = run.error.empty() ? runs_.ArraysIn(run.memory) : InternalError(run.error);
       if (!arrays.has_value()) {
         tries_->NoteFailure(what, arrays.error());
@@ -162,11 +162,13 @@ class Explainer {
         TryPartSums(", " + std::string(row.text), *arrays);
       } else {
         pushed.push_back(*std::move(arrays));
-        approximations = run.instructions;
+        if (pushed.size() == 2) tries_->NoteApproximations(instructions, pushed[0], pushed[1]);
       }
-    }
-    if (pushed.size() == 2) {
-      tries_->NoteApproximations(Counted(approximations, "instruction"), pushed[0], pushed[1]);
+      if (was_open && tries_->cause() == CauseOf(which).value_or(Cause::kApproximation)) {
+        explains_ = {pushed.size() == 2 ? "approximate functions within their documented bounds"
+                                        : std::string(row.text),
+                     run.lines};
+      }
     }
   }
 
@@ -275,6 +277,7 @@ class Explainer {
   std::optional<RoundingBudget> budget_;
   std::optional<replay::EditTrials> place_;  // of the worst element
   std::optional<CauseTries> tries_;
+  ExplainingSwitch explains_;
   KernelExplanation out_;
 };
 

@@ -1,9 +1,11 @@
 // The byte of the worst element, and the steps of its thread with the values of the instruction.
 #include "core/debug/explain/kernels/find_place.h"
 
+#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "core/debug/compare/magnitude.h"
 #include "core/debug/explain/kernels/rank_lines.h"
 #include "core/debug/explain/kernels/value_signatures.h"
 #include "core/debug/explain/kernels/wrong_elements.h"
@@ -36,7 +38,7 @@ SignatureMatch MatchOf(const ValueSignatures& signatures, const replay::StudiedS
 }
 
 void TellSlice(const KernelQuestion& question, const replay::ByteDiagnosis& byte, int64_t element,
-               int64_t elements, KernelExplanation& out) {
+               int64_t elements, bool is_not_finite, KernelExplanation& out) {
   auto signatures = ValueSignatures::Make(*question.alone, question.arguments, element, elements);
   if (!signatures.has_value()) {
     out.warnings.push_back("values inside the instruction are not known: " +
@@ -55,7 +57,7 @@ void TellSlice(const KernelQuestion& question, const replay::ByteDiagnosis& byte
     is_right.push_back(match.same_bits && match.at_element);
     out.finding.slice.push_back(std::move(line));
   }
-  RankLines(byte.steps, is_right, out.finding.slice);
+  RankLines(byte.steps, is_right, is_not_finite, out.finding.slice);
 }
 
 }  // namespace
@@ -113,8 +115,10 @@ Result<std::optional<replay::EditTrials>> FindPlace(const KernelRuns& runs, size
     finding.reference_checked = static_cast<int64_t>(answer.reference->checked);
     finding.reference_difference = answer.reference->difference;
   }
-  TellSlice(question, byte, RowMajor(shape, mismatch->index), shape.ElementCount().value_or(0),
-            out);
+  const int64_t element = RowMajor(shape, mismatch->index);
+  const bool is_not_finite =
+      !std::isfinite(MagnitudeAt(actual, element)) && std::isfinite(MagnitudeAt(expected, element));
+  TellSlice(question, byte, element, shape.ElementCount().value_or(0), is_not_finite, out);
   return place;
 }
 

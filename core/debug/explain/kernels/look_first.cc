@@ -6,15 +6,21 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "core/base/counted.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::debug {
 namespace {
 
+using hlo::AttributeKey;
+using Line = std::pair<std::string, uint32_t>;  // kernel, line
+
 constexpr size_t kMaxLines = 10;
-constexpr size_t kMaxSizes = 48;
+constexpr size_t kMaxFindings = 2;  // of checks
+constexpr size_t kMaxSizes = 64;
 
 std::string FileOf(const replay::KernelCase& kernels, const std::string& kernel) {
   for (const replay::CaseLaunch& launch : kernels.launches) {
@@ -62,6 +68,42 @@ std::string WhyOf(const KernelLine& line) {
   return "the differing element comes from it";
 }
 
+// What a kernel compares positions with where something is cut off, padded or put together.
+template <typename Add>
+void AddLimits(const hlo::Module& module, hlo::InstructionId id, const Add& add) {
+  const hlo::Instruction& instruction = module[id];
+  const auto operands = module.operands(id);
+  const auto size_of = [&](size_t operand, size_t d) {
+    const hlo::Shape& shape = module.shape(operands[operand]);
+    return shape.IsArray() && d < shape.rank() ? shape.dimension(d) : 0;
+  };
+  if (instruction.opcode == hlo::Opcode::kSlice) {
+    for (const int64_t bound : module.GetInts(instruction, AttributeKey::kSlice)) add(bound);
+  }
+  if (instruction.opcode == hlo::Opcode::kPad) {
+    const auto padding = module.GetInts(instruction, AttributeKey::kPadding);
+    for (size_t i = 0; i + 2 < padding.size(); i += 3) {
+      add(padding[i]);
+      add(padding[i] + size_of(0, i / 3));
+    }
+  }
+  if (instruction.opcode == hlo::Opcode::kConcatenate) {
+    const auto dimensions = module.GetInts(instruction, AttributeKey::kDimensions);
+    int64_t end = 0;
+    for (size_t i = 0; i < operands.size() && !dimensions.empty(); ++i)
+      add(end += size_of(i, static_cast<size_t>(dimensions[0])));
+  }
+  if (instruction.opcode != hlo::Opcode::kReduceWindow) return;
+  const hlo::Window* const window = hlo::FindWindow(module, id);
+  for (size_t d = 0; window != nullptr && d < window->dimensions.size(); ++d) {
+    const hlo::WindowDimension& each = window->dimensions[d];
+    if (each.size < 2 && each.padding_low == 0) continue;
+    add(each.size);
+    add(each.padding_low);
+    add(each.padding_low + size_of(0, d));
+  }
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, uint32_t>> RankedLines(const KernelFinding& finding) {
@@ -75,16 +117,22 @@ std::vector<std::pair<std::string, uint32_t>> RankedLines(const KernelFinding& f
 
 std::vector<int64_t> SizesIn(const hlo::Module& alone) {
   std::set<int64_t> sizes;
+  // Elements up to a place; the last one, or the one before.
+  const auto add = [&](int64_t size) {
+    if (sizes.size() >= kMaxSizes) return;
+    sizes.insert(size);
+    sizes.insert(size - 1);
+  };
+  for (uint32_t i = 0; i < alone.instructions().size(); ++i)
+    AddLimits(alone, hlo::InstructionId(i), add);
   for (uint32_t i = 0; i < alone.instructions().size(); ++i) {
     const hlo::Shape& shape = alone.shape(hlo::InstructionId(i));
     if (!shape.IsArray()) continue;
     int64_t elements = 1;
     for (size_t d = shape.rank(); d-- > 0 && sizes.size() < kMaxSizes;) {
       elements *= shape.dimension(d);
-      for (const int64_t size : {shape.dimension(d), elements}) {
-        sizes.insert(size);
-        sizes.insert(size - 1);
-      }
+      add(shape.dimension(d));
+      add(elements);
     }
   }
   return {sizes.begin(), sizes.end()};
@@ -92,9 +140,10 @@ std::vector<int64_t> SizesIn(const hlo::Module& alone) {
 
 std::vector<LookFirst> LinesToLookAt(const KernelFinding& finding,
                                      const replay::KernelCase& kernels,
-                                     const std::vector<replay::TriedEdit>& edits) {
+                                     const std::vector<replay::TriedEdit>& edits,
+                                     const ExplainingSwitch& explains) {
   std::vector<LookFirst> lines;
-  std::set<std::pair<std::string, uint32_t>> known;
+  std::set<Line> known;
   const auto add = [&](const std::string& kernel, uint32_t line, std::string text,
                        std::string why) {
     if (lines.size() >= kMaxLines || !known.emplace(kernel, line).second) return;
@@ -102,9 +151,30 @@ std::vector<LookFirst> LinesToLookAt(const KernelFinding& finding,
   };
   for (const replay::TriedEdit& edit : edits)
     add(edit.kernel, edit.line, TextOf(kernels, edit.kernel, edit.line), WhyOf(edit));
-  std::map<uint32_t, const KernelLine*> ranked;
-  for (const KernelLine& line : finding.slice) ranked.try_emplace(line.rank, &line);
-  for (const auto& [rank, line] : ranked)
+  for (const replay::RunFinding& found :
+       std::span(finding.checks).first(std::min(finding.checks.size(), kMaxFindings))) {
+    for (const auto& side : {found.at, found.other}) {
+      if (!side || side->line <= 0) continue;
+      const auto line = static_cast<uint32_t>(side->line);
+      add(found.kernel, line, TextOf(kernels, found.kernel, line),
+          fmt::format("the checks find it: {}", found.kind));
+    }
+  }
+  const auto ranked = RankedLines(finding);
+  const std::set<Line> switched(explains.lines.begin(), explains.lines.end());
+  const auto add_switched = [&](const Line& line) {
+    add(line.first, line.second, TextOf(kernels, line.first, line.second),
+        fmt::format("explains the difference: {}", explains.what));
+  };
+  for (const Line& line : ranked) {
+    if (switched.contains(line)) add_switched(line);
+  }
+  if (lines.empty()) {
+    for (const Line& line : explains.lines) add_switched(line);
+  }
+  std::map<uint32_t, const KernelLine*> by_rank;
+  for (const KernelLine& line : finding.slice) by_rank.try_emplace(line.rank, &line);
+  for (const auto& [rank, line] : by_rank)
     add(line->kernel.empty() ? finding.kernel : line->kernel, line->line, line->text, WhyOf(*line));
   return lines;
 }

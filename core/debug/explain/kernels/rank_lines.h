@@ -12,8 +12,10 @@ namespace hloscope::debug {
 // instruction has at the element: what it comes from is then hardly wrong. Of the others
 // the most suspect come first (StudiedStep::suspicion: what a sum comes from that takes a value
 // twice, then what wrong elements come from and right ones do not), then those nearest to the
-// store. All three are aligned, each step behind what it needs.
+// store. `is_not_finite`: the element is a NaN or infinite and should not be; then those come
+// before them that are nearest to where a value first is neither finite nor made of one that is
+// not. All are aligned, each step behind what it needs.
 void RankLines(const std::vector<replay::StudiedStep>& steps, const std::vector<bool>& is_right,
-               std::vector<KernelLine>& lines);
+               bool is_not_finite, std::vector<KernelLine>& lines);
 
 }  // namespace hloscope::debug
