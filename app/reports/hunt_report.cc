@@ -60,15 +60,17 @@ std::string FuzzReportText(const FuzzReport& report) {
   const FuzzProgress& progress = report.progress;
   const auto faults = static_cast<int64_t>(report.findings.size());
   std::string text = FormatText(
-      "{} in {:.0f} s: {} differ, {} of them by rounding and the like; {}, {} of them known\n",
+      "{} in {:.0f} s: {} {}, {} of them by rounding and the like; {}, {} of them known\n",
       Counted(progress.programs, "program"), progress.seconds, progress.differing,
-      progress.explained, Counted(faults, "fault"), report.known);
+      VerbFor(progress.differing, "differs", "differ"), progress.explained,
+      Counted(faults, "fault"), report.known);
   for (const auto& [reason, count] : progress.reasons) {
-    text += FormatText("  {}: {}\n", reason, count);
+    text += FormatText("  {:5} × {}\n", count, reason);
   }
   if (progress.unstable > 0) {
-    text += FormatText("  not faults, since they fail in another way each time: {}\n",
-                       progress.unstable);
+    text +=
+        FormatText("  {:5} × programs that fail differently each time, which are not reported\n",
+                   progress.unstable);
   }
   for (const debug::UnstableProgram& program : report.unstable) {
     text +=

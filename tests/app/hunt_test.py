@@ -111,6 +111,9 @@ class HuntTest(unittest.TestCase):
         unsound = counts['reasons'].get('unsound mutants', 0)
         self.assertEqual(counts['programs'] + unsound, 200)
         self.assertLess(unsound, 60)
+        again = subprocess.run([HLOSCOPE, 'hunt', '--platform', 'interpreter', '--reference_platform', 'interpreter', module, '-o', self.folder,
+                                '--programs', '200'], capture_output=True, text=True, timeout=300)
+        self.assertIn(f' {unsound} × unsound mutants\n', again.stdout)  # which reads right for 1, too
 
     def test_ranks_share_the_programs(self):
         for rank, environment in enumerate([{'OMPI_COMM_WORLD_RANK': '0', 'OMPI_COMM_WORLD_SIZE': '3'},

@@ -327,6 +327,31 @@ ENTRY e {
   EXPECT_EQ(results({"inside"}, "inside"), Results{});
 }
 
+// What takes another array of a kernel than those that differ does not come from it.
+TEST(DifferencePaths, FollowTheArraysThatDiffer) {
+  const auto module = hlo::Parsed(R"(HloModule arrays
+ENTRY e {
+  x = f32[4] parameter(0)
+  kernel = (f32[4], (f32[4], f32[4])) custom-call(x), custom_call_target="several"
+  first = f32[4] get-tuple-element(kernel), index=0
+  others = (f32[4], f32[4]) get-tuple-element(kernel), index=1
+  last = f32[4] get-tuple-element(others), index=1
+  a = f32[4] negate(first)
+  b = f32[4] negate(last)
+  ROOT r = (f32[4], f32[4]) tuple(a, b)
+})");
+  const std::vector<bool> may_differ(module->instructions().size(), true);
+  const auto results = [&](std::vector<int64_t> leaves) {
+    return ResultsFrom(*module, hlo::FindInstruction(*module, "kernel"), may_differ,
+                       std::vector<int64_t>{0, 1}, leaves);
+  };
+  using Results = std::vector<int64_t>;
+  EXPECT_EQ(results({}), (Results{0, 1}));
+  EXPECT_EQ(results({0}), Results{0});
+  EXPECT_EQ(results({2}), Results{1});
+  EXPECT_EQ(results({0, 1}), (Results{0, 1}));
+}
+
 TEST(CaptureCalls, FollowTheirValues) {
   const auto module = hlo::Parsed(kProgram);
   replay::CapturePlan plan;

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "core/debug/reduce/combiner_sense.h"
 #include "core/debug/reduce/device_sense.h"
 #include "core/debug/reduce/edit.h"
 #include "core/debug/reduce/literals.h"
@@ -518,6 +519,44 @@ ENTRY e {
   EXPECT_TRUE(IsTrueOfDevices(*smallest.module)) << TextOf(smallest);
   EXPECT_EQ(smallest.module->header().num_partitions, 2);
   EXPECT_EQ(Count(smallest, Opcode::kTanh) + Count(smallest, Opcode::kNegate), 0u);
+}
+
+// A window whose sum lost its first operand was what a difference of a sum was reduced to: of that
+// platforms make what they like.
+TEST(Reduce, CombinersKeepBothOperands) {
+  const Candidate first = Parse(R"(HloModule m
+sum {
+  a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  wide.a = f32[] convert(a)
+  wide.b = f32[] convert(b)
+  both = f32[] add(wide.a, wide.b)
+  ROOT s = bf16[] convert(both)
+}
+ENTRY e {
+  x = bf16[8,32] parameter(0)
+  zero = bf16[] constant(0)
+  ROOT w = bf16[8,32] reduce-window(x, zero), window={size=1x32 pad=0_0x31_0}, to_apply=sum
+}
+)");
+  Reducer reducer;
+  const Candidate smallest =
+      reducer.Run(first, [](const Candidate& c) { return Count(c, Opcode::kReduceWindow) == 1; });
+  EXPECT_TRUE(CombinesBoth(*smallest.module)) << TextOf(smallest);
+  EXPECT_EQ(Count(smallest, Opcode::kAdd), 1U) << TextOf(smallest);
+  // One that never did may stay so.
+  const Candidate second = Parse(R"(HloModule m
+last {
+  a = f32[] parameter(0)
+  ROOT b = f32[] parameter(1)
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  zero = f32[] constant(0)
+  ROOT r = f32[] reduce(x, zero), dimensions={0}, to_apply=last
+}
+)");
+  EXPECT_FALSE(CombinesBoth(*second.module));
 }
 
 TEST(Literals, SimplerIsSimplerOnce) {

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <thread>
 
+#include "core/debug/reduce/combiner_sense.h"
 #include "core/debug/reduce/device_sense.h"
 #include "core/hlo/verify/verifier.h"
 
@@ -54,6 +55,7 @@ Search::Search(Candidate first, Failure failure, Try attempt, RunValues source,
       failure_(std::move(failure)),
       size_(SizeOf(best_)),
       is_true_of_devices_(IsTrueOfDevices(*best_.module)),
+      combines_both_(CombinesBoth(*best_.module)),
       attempt_(std::move(attempt)),
       source_(std::move(source)),
       options_(std::move(options)) {
@@ -62,6 +64,7 @@ Search::Search(Candidate first, Failure failure, Try attempt, RunValues source,
 
 bool Search::IsSound(const Candidate& candidate) const {
   if (is_true_of_devices_ && !IsTrueOfDevices(*candidate.module)) return false;
+  if (combines_both_ && !CombinesBoth(*candidate.module)) return false;
   if (!options_.verify) return true;
   const auto found = hlo::Verify(*candidate.module, {false, options_.limits});
   return std::ranges::none_of(

@@ -118,6 +118,7 @@ class Search {
   Failure failure_;
   CandidateSize size_;
   bool is_true_of_devices_;  // and so has to be every candidate
+  bool combines_both_;       // the same
   Try attempt_;
   RunValues source_;
   SearchOptions options_;

@@ -523,8 +523,8 @@ class RunDriver {
     if (eval::ComputesInDouble(*module_)) {
       if (iteration == 0) {
         report_.warnings.push_back(
-            "the module computes in double precision already: there is no more precise value to "
-            "tell which side is nearer");
+            "the module computes in double precision already: no value is more precise, and no "
+            "side is called nearer");
       }
       return {};
     }

@@ -23,6 +23,19 @@ std::vector<bool> AgreeingValues(const Module& module, const std::vector<bool>& 
   return agrees;
 }
 
+// Whether what the user takes of its operand has one of those leaves; none: all do.
+bool TakesOneOf(const Module& module, InstructionId user, std::span<const int64_t> leaves) {
+  if (leaves.empty() || module[user].opcode != hlo::Opcode::kGetTupleElement) return true;
+  const hlo::Shape& whole = module.shape(module.operands(user)[0]);
+  const int64_t index = module.GetInt(module[user], hlo::AttributeKey::kIndex);
+  int64_t first = 0;
+  for (int64_t i = 0; i < index && std::cmp_less(i, whole.elements().size()); ++i)
+    first += static_cast<int64_t>(whole.elements()[static_cast<size_t>(i)].LeafCount());
+  const int64_t count = static_cast<int64_t>(module.shape(user).LeafCount());
+  return std::ranges::any_of(leaves,
+                             [&](int64_t leaf) { return first <= leaf && leaf < first + count; });
+}
+
 // The instruction and those that call its computation, and theirs.
 std::vector<bool> WithCallers(const Module& module, InstructionId from) {
   std::vector<std::vector<InstructionId>> callers(module.computations().size());
@@ -95,8 +108,8 @@ void DifferencePaths::Enter(const Module& module, hlo::ComputationId callee) {
 }
 
 std::vector<int64_t> ResultsFrom(const Module& module, InstructionId from,
-                                 const std::vector<bool>& differs,
-                                 std::span<const int64_t> results) {
+                                 const std::vector<bool>& differs, std::span<const int64_t> results,
+                                 std::span<const int64_t> leaves) {
   const std::vector<bool> agrees = AgreeingValues(module, differs);
   std::vector<bool> on_path = WithCallers(module, from);
   const InstructionId root = module.entry().root;
@@ -104,8 +117,9 @@ std::vector<int64_t> ResultsFrom(const Module& module, InstructionId from,
   for (uint32_t k = 0; k < entry.instruction_count; ++k) {
     const InstructionId id(entry.first_instruction + k);
     if (on_path[id.index] || (agrees[id.index] && id != root)) continue;
-    on_path[id.index] = std::ranges::any_of(
-        module.operands(id), [&](InstructionId operand) { return on_path[operand.index]; });
+    on_path[id.index] = std::ranges::any_of(module.operands(id), [&](InstructionId operand) {
+      return on_path[operand.index] && (operand != from || TakesOneOf(module, id, leaves));
+    });
   }
   std::vector<bool> is_reached;  // by result
   if (module[root].opcode == hlo::Opcode::kTuple) {
@@ -124,8 +138,9 @@ std::vector<int64_t> ResultsFrom(const Module& module, InstructionId from,
 
 std::vector<int64_t> TakeResultsFrom(const Module& module, InstructionId from,
                                      const std::vector<bool>& differs,
-                                     std::vector<int64_t>& results) {
-  std::vector<int64_t> reached = ResultsFrom(module, from, differs, results);
+                                     std::vector<int64_t>& results,
+                                     std::span<const int64_t> leaves) {
+  std::vector<int64_t> reached = ResultsFrom(module, from, differs, results, leaves);
   std::erase_if(
       results, [&](int64_t result) { return std::ranges::find(reached, result) != reached.end(); });
   return reached;

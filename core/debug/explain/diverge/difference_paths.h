@@ -26,14 +26,16 @@ class DifferencePaths {
   std::vector<bool> entered_;  // by computation
 };
 
-// Those of `results` that such a path leads to from the instruction.
+// Those of `results` that such a path leads to from the instruction; where it is in the entry, from
+// those `leaves` of its value, by number (none: all).
 std::vector<int64_t> ResultsFrom(const hlo::Module& module, hlo::InstructionId from,
-                                 const std::vector<bool>& differs,
-                                 std::span<const int64_t> results);
+                                 const std::vector<bool>& differs, std::span<const int64_t> results,
+                                 std::span<const int64_t> leaves = {});
 
 // The same, taken out of `results`.
 std::vector<int64_t> TakeResultsFrom(const hlo::Module& module, hlo::InstructionId from,
                                      const std::vector<bool>& differs,
-                                     std::vector<int64_t>& results);
+                                     std::vector<int64_t>& results,
+                                     std::span<const int64_t> leaves = {});
 
 }  // namespace hloscope::debug

@@ -76,15 +76,23 @@ Leaves LeavesOf(const runtime::Value& value) {
   return leaves;
 }
 
-bool IsBeyond(const KernelOutcome& outcome, const BoundsRequest& bounds) {
+std::vector<int64_t> LeavesBeyond(const KernelOutcome& outcome, const BoundsRequest& bounds) {
   const Leaves actual = LeavesOf(outcome.actual), meant = LeavesOf(outcome.meant);
-  if (actual.size() != meant.size()) return true;
-  for (size_t i = 0; i < actual.size(); ++i) {
-    if (!actual[i].has_value() || !meant[i].has_value()) return true;
-    if (!meant[i]->shape().IsArray()) continue;
-    if (!CompareArrays(*actual[i], *meant[i], bounds).equal()) return true;
+  std::vector<int64_t> leaves;
+  for (size_t i = 0; i < std::max(actual.size(), meant.size()); ++i) {
+    const bool is_there =
+        i < actual.size() && i < meant.size() && actual[i].has_value() && meant[i].has_value();
+    if (is_there &&
+        (!meant[i]->shape().IsArray() || CompareArrays(*actual[i], *meant[i], bounds).equal())) {
+      continue;
+    }
+    leaves.push_back(static_cast<int64_t>(i));
   }
-  return false;
+  return leaves;
+}
+
+bool IsBeyond(const KernelOutcome& outcome, const BoundsRequest& bounds) {
+  return !LeavesBeyond(outcome, bounds).empty();
 }
 
 Result<std::vector<KernelOutcome>> OutcomesOfKernels(const std::shared_ptr<const Module>& module,

@@ -37,6 +37,9 @@ Leaves LeavesOf(const runtime::Value& value);
 
 // True where the kernel gave something else than its instruction means, beyond the bounds.
 bool IsBeyond(const replay::KernelOutcome& outcome, const BoundsRequest& bounds);
+// The arrays of its value, by number, that are.
+std::vector<int64_t> LeavesBeyond(const replay::KernelOutcome& outcome,
+                                  const BoundsRequest& bounds);
 
 // The instruction of an outcome with a case, by itself and with its arguments.
 Result<KernelQuestion> QuestionOf(const replay::KernelOutcome& outcome);

@@ -261,14 +261,16 @@ class KernelDivergence {
 
   // Takes those results out of `left` that the kernel leads to. Its values were compared on its own
   // operands, which says nothing about those of the whole run.
-  static std::vector<int64_t> TakeLedTo(const KernelOutcome& outcome, std::vector<int64_t>& left) {
+  // Of several arrays those count that differ, of none beyond the bounds all.
+  std::vector<int64_t> TakeLedTo(const KernelOutcome& outcome, std::vector<int64_t>& left) const {
     if (!outcome.program || left.empty()) return {};
     const Module& program = *outcome.program;
     const hlo::InstructionId id =
         hlo::FindInstruction(program, outcome.computation + ":" + outcome.instruction);
     if (!id.valid()) return {};
     const std::vector<bool> may_differ(program.instructions().size(), true);
-    return TakeResultsFrom(program, id, may_differ, left);
+    return TakeResultsFrom(program, id, may_differ, left,
+                           LeavesBeyond(outcome, request_.compare.bounds));
   }
 
   // For results that the kernel of the verdict does not lead to: the first beyond the bounds that
