@@ -95,6 +95,9 @@ class AdviceForPrograms(FolderTest):
         text = self.lines(*numbers, node('AsString', 'AsString', 'Exp', T='DT_FLOAT'), node('n', 'StringLength', 'AsString'), flags='--tf_xla_auto_jit=2')
         self.assertIn('or tf.function(jit_compile=True); but jit_compile=True fails while the function holds AsString, StringLength: '
                       'XLA has no kernel for them\n', text)
+        text = self.lines(*numbers, node('s', 'AsString', 'Exp', T='DT_FLOAT'), node('l', 'StringLower', 's'), node('u', 'StringUpper', 'l'), node('n', 'StringLength', 'u'),
+                          flags='--tf_xla_auto_jit=2')
+        self.assertIn('while the function holds AsString, StringLength, StringLower, 1 other: XLA has no kernel for them\n', text)
         text = self.lines(*numbers, node('loop', 'Enter', 'Exp', T='DT_FLOAT'), node('ids', 'LookupTableFindV2', 'Exp'), name='mark_for_compilation_1.pbtxt')
         self.assertIn('keeps tf.while_loop and tf.cond whole; but jit_compile=True fails while the function holds LookupTableFindV2: '
                       'XLA has no kernel for it\n', text)

@@ -25,9 +25,9 @@ std::string TextOf(const TensorFlowNode& node) { return fmt::format("{} {}", nod
 
 bool IsPlumbing(std::string_view op) {
   constexpr std::array<std::string_view, 17> kPlumbing = {
-      "_Arg",  "_Retval", "_DeviceArg", "_DeviceRetval", "Const",     "HostConst",
-      "_Send", "_Recv",   "_HostSend",  "_HostRecv",     "_XlaRun",   "_EagerConst",
-      "NoOp",  "Identity", "IdentityN", "_XlaCompile",   "VarHandleOp"};
+      "_Arg",  "_Retval",  "_DeviceArg", "_DeviceRetval", "Const",      "HostConst",
+      "_Send", "_Recv",    "_HostSend",  "_HostRecv",     "_XlaRun",    "_EagerConst",
+      "NoOp",  "Identity", "IdentityN",  "_XlaCompile",   "VarHandleOp"};
   return std::ranges::find(kPlumbing, op) != kPlumbing.end();
 }
 

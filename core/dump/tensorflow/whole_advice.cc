@@ -7,6 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "core/base/counted.h"
+
 namespace hloscope::dump {
 namespace {
 
@@ -107,7 +109,7 @@ std::string FitAdvice(std::string advice, const WholeFacts& facts) {
       if (names.size() < kShown) names.push_back(name);
     }
     if (facts.refused.size() > kShown)
-      names.push_back(fmt::format("{} others", facts.refused.size() - kShown));
+      names.push_back(Counted(facts.refused.size() - kShown, "other"));
     advice += fmt::format("; but jit_compile=True fails while the {} {}: XLA has no kernel for {}",
                           facts.is_keras ? "model holds" : "function holds", fmt::join(names, ", "),
                           facts.refused.size() == 1 ? "it" : "them");
