@@ -111,8 +111,8 @@ bool ReportsCode(std::string_view line, size_t at) {
   const char level = LevelOf(line);
   if (level == 'E' || level == 'F' || behind.starts_with(": ")) return true;
   if (Trim(before).empty()) return Trim(behind).empty();
-  constexpr std::string_view kMarks[] = {"ailed",     "ailure",    "rror: ",  "ERROR",
-                                         "Exception", "returned ", "status ", "terminate"};
+  constexpr std::string_view kMarks[] = {
+      "ailed", "ailure", "rror: ", "ERROR: ", "Exception", "returned ", "status ", "terminate"};
   const auto holds = [&](std::string_view mark) { return before.contains(mark); };
   return std::ranges::any_of(kMarks, holds) || before.ends_with(": ");
 }
