@@ -212,6 +212,7 @@ class PartWriter {
     known ? json_.Value(buffers.total_bytes) : json_.Null();
     if (buffers.has_values()) {
       json_.Field("parameter_bytes", buffers.parameter_bytes);
+      json_.Field("result_bytes", buffers.live_out_bytes);
       json_.Field("constant_bytes", buffers.constant_bytes);
       json_.Field("temporary_bytes", buffers.temporary_bytes);
     }

@@ -5,6 +5,7 @@
 
 #include "core/base/quick_hash.h"
 #include "core/graph/user_words.h"
+#include "core/hlo/analysis/source_line.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/string_pool.h"
 
@@ -24,6 +25,11 @@ size_t SegmentLength(std::string_view text) {
   return text.size();
 }
 
+bool LeadsThrough(hlo::Opcode opcode) {
+  return opcode == hlo::Opcode::kParameter || opcode == hlo::Opcode::kTuple ||
+         opcode == hlo::Opcode::kGetTupleElement;
+}
+
 }  // namespace
 
 void Grouper::Run() {
@@ -31,7 +37,9 @@ void Grouper::Run() {
   scopes_.push_back({});
   scopes_[0].key = tree_[owner_].key;
   std::vector<Entity> entities;
-  const bool grouped = tree_.options_.groups && leaves_.size() > tree_.options_.flat_limit;
+  const TreeOptions& options = tree_.options_;
+  folds_ = leaves_.size() > options.flat_limit;
+  const bool grouped = options.groups && (folds_ || leaves_.size() > options.scope_limit);
   if (grouped && CollectScopes()) {
     InheritScopes();
     DropSmallScopes();
@@ -73,7 +81,10 @@ uint32_t Grouper::ScopeOfName(std::string_view op_name) {
   for (size_t depth = 0; depth < kDeepestScope; ++depth) {
     const size_t length = SegmentLength(op_name);
     if (length == op_name.size()) break;  // the last segment is the operation itself
-    if (length > 0) scope = Inside(scope, op_name.substr(0, length));
+    const std::string_view segment = op_name.substr(0, length);
+    // What all of a small program is in says nothing.
+    const bool is_program = !folds_ && depth == 0 && segment.starts_with("jit(");
+    if (length > 0 && !is_program) scope = Inside(scope, segment);
     op_name.remove_prefix(length + 1);
   }
   return scope;
@@ -84,7 +95,29 @@ uint32_t Grouper::ScopeOf(hlo::InstructionId id) {
   const auto* metadata = module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
   if (metadata == nullptr || !metadata->op_name.valid()) return 0;
   auto [at, added] = scope_of_name_.try_emplace(metadata->op_name.index, 0);
-  if (added) at->second = ScopeOfName(module[metadata->op_name]);
+  if (!added) return at->second;
+  // Of several names what they have in common; one without scopes tells none.
+  std::optional<uint32_t> common;
+  for (const std::string_view name : hlo::NamesIn(module[metadata->op_name])) {
+    if (!name.contains('/')) continue;
+    uint32_t scope = ScopeOfName(name);
+    // Scopes are made after their parents.
+    while (common && scope != *common) {
+      uint32_t& inner = scope > *common ? scope : *common;
+      inner = scopes_[inner].parent;
+    }
+    common = scope;
+  }
+  at->second = common.value_or(0);
+  return at->second;
+}
+
+// What has no scope goes by the function that wrote it; 0: not known.
+uint32_t Grouper::FunctionOf(hlo::InstructionId id) {
+  const UserPlace place = UserPlaceOf(tree_.module(), id);
+  if (!place.is_function) return 0;
+  auto [at, added] = function_scopes_.try_emplace(place.word, 0);
+  if (added) at->second = Inside(0, tree_.Keep(std::string(place.word) + "()"));
   return at->second;
 }
 
@@ -95,7 +128,10 @@ bool Grouper::CollectScopes() {
   size_t counted = 0;
   for (uint32_t k = 0; k < leaves_.size(); ++k) {
     const hlo::InstructionId id = tree_[leaves_[k]].instruction;
-    scope_of_[k] = ScopeOf(id);
+    // What leads into a small program and out of it is not of one part of it.
+    const bool leads = !folds_ && LeadsThrough(tree_.module()[id].opcode);
+    scope_of_[k] = leads ? 0 : ScopeOf(id);
+    if (!folds_ && !leads && scope_of_[k] == 0) scope_of_[k] = FunctionOf(id);
     if (scope_of_[k] == 0 && hlo::HasTrait(tree_.module()[id].opcode, hlo::kTraitNoCode)) continue;
     ++counted;
     ++scopes_[scope_of_[k]].direct;
@@ -125,6 +161,9 @@ void Grouper::InheritScopes() {
     scope_at(tree_[leaves_[k]].instruction) = scope_of_[k];
   auto adopt = [&](uint32_t k, std::span<const hlo::InstructionId> from) {
     if (scope_of_[k] != 0) return;
+    const hlo::InstructionId itself = tree_[leaves_[k]].instruction;
+    if (!folds_ && (LeadsThrough(module[itself].opcode) || !hlo::OpNameOf(module, itself).empty()))
+      return;
     for (hlo::InstructionId id : from) {
       if (scope_at(id) == 0) continue;
       scope_of_[k] = scope_at(id);
@@ -140,12 +179,13 @@ void Grouper::InheritScopes() {
 
 void Grouper::DropSmallScopes() {
   for (Scope& scope : scopes_) scope.direct = scope.total = 0;
-  for (uint32_t s : scope_of_) ++scopes_[s].total;
+  for (uint32_t s : scope_of_) ++scopes_[s].direct;
+  for (Scope& scope : scopes_) scope.total = scope.direct;
   for (size_t s = scopes_.size(); s-- > 1;) scopes_[scopes_[s].parent].total += scopes_[s].total;
-  for (size_t s = 1; s < scopes_.size(); ++s) {
-    scopes_[s].kept =
-        scopes_[s].total >= tree_.options_.least_members && scopes_[s].total < leaves_.size();
-  }
+  const uint32_t least = folds_ ? tree_.options_.least_members : 1;
+  const uint32_t all = static_cast<uint32_t>(leaves_.size()) - (folds_ ? 0 : scopes_[0].direct);
+  for (size_t s = 1; s < scopes_.size(); ++s)
+    scopes_[s].kept = scopes_[s].total >= least && scopes_[s].total < all;
   // Scopes are made after their parents.
   std::vector<uint32_t> up(scopes_.size(), 0);
   for (uint32_t s = 1; s < scopes_.size(); ++s) up[s] = scopes_[s].kept ? s : up[scopes_[s].parent];
@@ -223,6 +263,7 @@ uint64_t Grouper::Signature(NodeId leaf) const {
 // The children of one group in program order, repeats folded, and in parts where they are too many.
 std::vector<Grouper::Entity> Grouper::Finish(std::vector<Entity> entities, uint64_t key) {
   std::ranges::stable_sort(entities, {}, &Entity::position);
+  if (!folds_) return entities;
   entities = FoldNamedRepeats(entities);
   if (entities.size() > tree_.options_.flat_limit)
     entities = FoldStretches(std::move(entities), key);

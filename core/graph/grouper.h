@@ -38,6 +38,7 @@ class Grouper {
 
   uint32_t ScopeOf(hlo::InstructionId id);
   uint32_t ScopeOfName(std::string_view op_name);
+  uint32_t FunctionOf(hlo::InstructionId id);
   uint32_t Inside(uint32_t scope, std::string_view segment);
   bool CollectScopes();
   void InheritScopes();
@@ -61,9 +62,11 @@ class Grouper {
   std::span<const NodeId> leaves_;
   std::vector<uint32_t> scope_of_;  // by position in leaves_
   std::vector<Scope> scopes_;
-  std::unordered_map<uint64_t, uint32_t> inside_;         // parent and segment → scope
-  std::unordered_map<uint32_t, uint32_t> scope_of_name_;  // op_name's StringId → scope
-  std::optional<std::string_view> common_word_;           // of nearly all leaves; empty: none
+  std::unordered_map<uint64_t, uint32_t> inside_;                   // parent and segment → scope
+  std::unordered_map<std::string_view, uint32_t> function_scopes_;  // of small programs
+  std::unordered_map<uint32_t, uint32_t> scope_of_name_;            // op_name's StringId → scope
+  bool folds_ = true;                                               // repeats and long stretches
+  std::optional<std::string_view> common_word_;  // of nearly all leaves; empty: none
   std::vector<uint32_t> entity_of_;  // by instruction, while LiveAfter works; else UINT32_MAX
 };
 

@@ -134,7 +134,8 @@ NodeText TextOf(const Tree& tree, NodeId id) {
 std::string RowTitle(const Tree& tree, NodeId id) {
   if (!tree.IsBody(id)) return tree.Title(id);
   // Not the slashes inside "transpose(jvp(a/b))".
-  std::string_view name = hlo::OpNameOf(tree.module(), tree[id].instruction);
+  const auto names = hlo::NamesIn(hlo::OpNameOf(tree.module(), tree[id].instruction));
+  std::string_view name = names.empty() ? std::string_view() : names.front();
   int depth = 0;
   for (size_t k = name.size(); k-- > 0;) {
     if (name[k] == ')') ++depth;
@@ -199,8 +200,8 @@ std::string BytesText(int64_t bytes) {
     value /= 1000;
     ++unit;
   }
-  if (unit == 0) return fmt::format("{} B", bytes);
-  return fmt::format("{:.{}f} {}", value, value < 9.95 ? 1 : 0, kUnits[unit]);
+  const int digits = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", value, digits, kUnits[unit]);
 }
 
 std::string FlopsText(double flops) {

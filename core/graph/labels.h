@@ -51,7 +51,7 @@ std::string TitleWithin(const Tree& tree, NodeId id, const NodeText& text, size_
 FlatNode SizeOf(const NodeText& text);
 float LineWidth(std::string_view title);
 
-// "1.2 MB", "4 kB": bytes for people.
+// "1.23 MB", "4.10 kB", "12 B": bytes for people, three digits of them.
 std::string BytesText(int64_t bytes);
 // "1.2 MFLOP": additions and multiplications for people.
 std::string FlopsText(double flops);

@@ -9,6 +9,7 @@
 
 #include "core/base/json.h"
 #include "core/graph/count_text.h"
+#include "core/graph/kernel_work.h"
 #include "core/graph/labels.h"
 #include "core/hlo/analysis/cost.h"
 
@@ -86,6 +87,13 @@ Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
   }
   overview.host_bytes = placement.bytes;
   overview.unknown_transfers = placement.unknown_transfers;
+  if (At(overview.lanes, Lane::kHost) > 0) {
+    const std::vector<KernelWork> works = WorkOf(final_stage, map);
+    for (size_t k = 0; k < works.size(); ++k) {
+      if (LaneOf(map.kernels[k].place) == Lane::kHost)
+        overview.host_work_bytes += static_cast<int64_t>(works[k].traffic.bytes());
+    }
+  }
   FindTelling(final_stage, map, inside, placement, overview);
   return overview;
 }
@@ -125,8 +133,9 @@ std::string ToSentence(const Overview& overview) {
                     : fmt::format(" → {} on the host", CountedText(host, "operation"));
   if (memory > 0) text += ", " + CountedText(memory, "move") + " to or from host memory";
   if (overview.host_bytes > 0) text += fmt::format(", {} moved", BytesText(overview.host_bytes));
-  if (host + memory > 0 && overview.host_bytes == 0 && overview.unknown_transfers == 0)
-    text += ", no bytes moved";
+  if (host > 0 && overview.host_bytes == 0 && overview.unknown_transfers == 0 &&
+      overview.host_work_bytes > 0)
+    text += fmt::format(", {} read and written", BytesText(overview.host_work_bytes));
   if (overview.unknown_transfers > 0)
     text += fmt::format(" and {} of unknown size", CountedText(overview.unknown_transfers, "move"));
   return text;
@@ -137,6 +146,7 @@ void WriteOverview(const hlo::Module& final_stage, const Overview& overview,
   json.BeginObject().Field("operations", overview.operations);
   WriteLanes(overview.lanes, json);
   json.Field("no_code", overview.no_code).Field("host_bytes", overview.host_bytes);
+  json.Field("host_work_bytes", overview.host_work_bytes);
   json.Field("unknown_transfers", overview.unknown_transfers).Key("shown");
   if (!overview.telling.valid()) {
     json.Null();

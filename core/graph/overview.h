@@ -17,6 +17,9 @@ struct Overview {
   int64_t no_code = 0;            // instructions of the compiled stage that execute nothing
   int64_t host_bytes = 0;         // between host and device in one run, as far as it is known
   int64_t unknown_transfers = 0;  // moves whose bytes or number is not known
+  // What the operations on the host read and write in one run, by shapes: KernelWork::traffic.
+  // Where host and device share their memory nothing moves, and it is still that much.
+  int64_t host_work_bytes = 0;
   // What tells most: work on the host, most bytes first, else the kernel that most operations
   // became, of equals the most costly that is no copy; invalid where nothing executes.
   hlo::InstructionId telling;
@@ -37,7 +40,7 @@ std::string ToText(const LaneCounts& lanes);
 // The fields "kernels", "libraries", … of an object.
 void WriteLanes(const LaneCounts& lanes, JsonWriter& json);
 
-// "102 operations → 14 kernels, 2 library calls → 1 on the host, 8.2 kB moved".
+// "102 operations → 14 kernels, 2 library calls → 1 operation on the host, 8.19 kB moved".
 std::string ToSentence(const Overview& overview);
 
 // The object `overview` of `info --json`.

@@ -43,8 +43,9 @@ struct Node {
 };
 
 struct TreeOptions {
-  // Computations of up to so many instructions are not grouped.
-  uint32_t flat_limit = 120;
+  // Computations of up to so many instructions are not grouped, but by scope where there are more
+  // than `scope_limit`; repeats are not folded then.
+  uint32_t flat_limit = 120, scope_limit = UINT32_MAX;
   // Groups of more children are divided into parts.
   uint32_t most_children = 72;
   uint32_t least_members = 4;   // of a scope that becomes a group

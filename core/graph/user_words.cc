@@ -73,12 +73,12 @@ UserPlace UserPlaceOf(const hlo::Module& module, hlo::InstructionId id) {
         location == nullptr ? nullptr : Row(tables.function_names, location->function_name_id);
     if (function != nullptr) {
       const std::string_view word = LastPart(module[*function]);
-      if (SaysSomething(word)) return {word, location->line};
+      if (SaysSomething(word)) return {word, location->line, true};
     }
     at = frame->parent_frame_id;
   }
   if (!metadata->source_file.valid()) return {};
-  return {StemOf(module[metadata->source_file]), metadata->source_line};
+  return {StemOf(module[metadata->source_file]), metadata->source_line, false};
 }
 
 std::string ScopeTitle(std::string_view segment) {

@@ -12,6 +12,7 @@ namespace hloscope::graph {
 struct UserPlace {
   std::string_view word;
   int32_t line = 0;
+  bool is_function = false;  // else a file
 };
 UserPlace UserPlaceOf(const hlo::Module& module, hlo::InstructionId id);
 // The function of the user's program that the innermost stack frame is in ("Attention.forward"

@@ -89,16 +89,16 @@ TEST_F(TensorFlowGraphsTest, LanesCopiesAndBytes) {
   StartOnGraph({Scratch("g")});
   ExpectSeen("graph", "GPU:0 3 nodes");
   ExpectSeen("graph", "CPU:0 1 node");
-  ExpectSeen("graph", "copied 4.1 kB");
-  ExpectSeen("graph", "8.2 kB");
+  ExpectSeen("graph", "copied 4.10 kB");
+  ExpectSeen("graph", "8.19 kB");
   SelectNode("say");
   ExpectSaid("selection", "AsString on CPU:0");
   ExpectSaid("selection",
-             "reads net/exp: FLOAT [256,4], 4.1 kB, across a cluster boundary, "
+             "reads net/exp: FLOAT [256,4], 4.10 kB, across a cluster boundary, "
              "copied between devices");
   SelectNode("net/mul");
   ExpectSaid("selection", "in cluster_0, which XLA compiles as one program");
-  ExpectSaid("selection", "read by net/exp: FLOAT [256,4], 4.1 kB");
+  ExpectSaid("selection", "read by net/exp: FLOAT [256,4], 4.10 kB");
 }
 
 // Wider than the window, of values whose sizes nothing tells.

@@ -10,6 +10,7 @@
 #include "core/analysis/align/fingerprint.h"
 #include "core/analysis/programs/stage_texts.h"
 #include "core/base/checked.h"
+#include "core/graph/kernel_work.h"
 #include "viewer/model/number_text.h"
 
 namespace hloscope::viewer {
@@ -86,7 +87,13 @@ void AddPlacement(const hlo::Module& module, const analysis::Placement& placemen
                                    .reason = std::string(Describe(placed.reason)),
                                    .bytes = -1};
     auto transfer = std::ranges::find(placement.transfers, id, &analysis::Transfer::instruction);
-    if (transfer != placement.transfers.end()) fallback.bytes = transfer->bytes;
+    if (transfer != placement.transfers.end()) {
+      fallback.bytes = transfer->bytes;
+    } else if (placed.place == analysis::Place::kHost) {
+      // Host and device share their memory: what it reads and writes.
+      const hlo::Cost cost = graph::CostOfKernel(module, id);
+      if (cost.bytes() > 0) fallback.bytes = static_cast<int64_t>(cost.bytes());
+    }
     ++facts.fallback_count;
     facts.fallbacks.push_back(std::move(fallback));
   }
@@ -141,6 +148,12 @@ void AddIdentity(const dump::DumpModel& dump, int32_t index, const hlo::Module& 
 int64_t ModuleFacts::Transfer::total() const {
   if (bytes < 0 || executions < 0) return -1;
   return CheckedMul(bytes, executions).value_or(-1);
+}
+
+std::string MemoryText(const ModuleFacts& facts) {
+  if (facts.argument_bytes < 0) return {};
+  return fmt::format("arguments {}, results {}, temporaries {}", BytesText(facts.argument_bytes),
+                     BytesText(facts.result_bytes), BytesText(facts.temporary_bytes));
 }
 
 std::string TransferText(const ModuleFacts::Transfer& t) {
@@ -201,6 +214,11 @@ std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, 
   if (buffers && (*buffers)->source != dump::BufferSource::kNone) {
     facts->memory_bytes = (*buffers)->total_bytes;
     facts->live_peak_bytes = (*buffers)->live_peak_bytes;
+    if ((*buffers)->has_values()) {
+      facts->argument_bytes = (*buffers)->parameter_bytes;
+      facts->result_bytes = (*buffers)->live_out_bytes;
+      facts->temporary_bytes = (*buffers)->temporary_bytes;
+    }
     for (const std::string& warning : (*buffers)->warnings) facts->problems.push_back(warning);
   } else if (!buffers) {
     problem(buffers.error());

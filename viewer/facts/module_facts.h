@@ -24,13 +24,17 @@ struct ModuleFacts {
   int64_t fusions = 0;
   int64_t kernels = -1, thunks = -1;
   int64_t memory_bytes = -1, live_peak_bytes = -1;  // -1: no buffer assignment
+  // Of its allocations, as `info` says them; one of a donated argument is both of the first. -1: as
+  // above, or it is known as a whole only.
+  int64_t argument_bytes = -1, result_bytes = -1, temporary_bytes = -1;
   bool compiled = false;
   std::array<int64_t, analysis::kPlaceCount> places = {};
   // Work that is not on the device, most bytes first: what, why, how much moves.
   struct Fallback {
     hlo::InstructionId instruction;
     std::string name, reason;
-    int64_t bytes = -1;  // moved in one execution; -1: none or not known
+    // Moved in one execution, read and written where nothing needs to move; -1: none or not known.
+    int64_t bytes = -1;
   };
   std::vector<Fallback> fallbacks;
   int64_t fallback_count = 0;
@@ -61,6 +65,8 @@ struct ModuleFacts {
   std::vector<std::string> problems;  // what could not be read
 };
 
+// "arguments 1.3 kB, results 80 B, temporaries 1.3 kB"; empty: not known.
+std::string MemoryText(const ModuleFacts& facts);
 // "to the host, 1.2 MB × 10 in one run: 12 MB".
 std::string TransferText(const ModuleFacts::Transfer& transfer);
 // "48 × its buffer is in host memory: 805 MB in all"; of one alone "its buffer is …: 16.8 MB".

@@ -26,7 +26,8 @@ struct ContentsKey {
   auto operator<=>(const ContentsKey&) const = default;
 };
 
-// By computation: the names of the calls around it, with their `/`.
+}  // namespace
+
 std::vector<std::string> NamesInFront(const hlo::Module& module) {
   constexpr size_t kLongest = 4096;
   const hlo::CallGraph& calls = hlo::CallGraphOf(module);
@@ -40,8 +41,6 @@ std::vector<std::string> NamesInFront(const hlo::Module& module) {
   }
   return names;
 }
-
-}  // namespace
 
 int64_t ContentSums::launches() const {
   return std::accumulate(kernels.begin(), kernels.end(), int64_t{0});
@@ -146,7 +145,8 @@ void Contents::AssignByName() {
   }
   for (size_t k = 0; k < owner_.size(); ++k) {
     if (owner_[k].valid()) continue;
-    std::string_view scope = hlo::OpNameOf(compiled, kernels_->map.kernels[k].instruction);
+    const auto names = hlo::NamesIn(hlo::OpNameOf(compiled, kernels_->map.kernels[k].instruction));
+    std::string_view scope = names.empty() ? std::string_view() : names.front();
     // The outermost scope is all of the program.
     for (; !outer(scope).empty() && !owner_[k].valid(); scope = outer(scope)) {
       if (const auto found = last.find(scope); found != last.end()) owner_[k] = found->second;

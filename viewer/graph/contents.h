@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -59,6 +60,7 @@ class Contents {
   const ContentSums& whole() const { return whole_; }
   // Of the amounts.
   const HeatFacts& amounts() const { return *measures_.heat; }
+  const std::shared_ptr<const HeatFacts>& shared_amounts() const { return measures_.heat; }
   bool has_peak() const { return measures_.peak != nullptr; }
 
  private:
@@ -88,6 +90,10 @@ class Contents {
   mutable graph::SumsBelow<ContentSums> below_;
   mutable std::unordered_map<uint32_t, ContentSums> of_leaf_;
 };
+
+// By computation: the op_names of the calls around it, which inlining puts in front of those in it,
+// with their `/`; empty: none.
+std::vector<std::string> NamesInFront(const hlo::Module& module);
 
 // Null while it, or what it needs, is being found.
 std::shared_ptr<const Contents> ContentsOf(Context& context, int32_t module, int32_t stage,

@@ -26,8 +26,7 @@ using graph::NodeKind;
 
 // Logical pixels; columns as shares of the width.
 constexpr float kRowHeight = 24, kMaxRowHeight = 32, kTextSize = 14, kIndent = 16, kValueWidth = 84,
-                kGraphWidth = 52;
-constexpr float kPeakWidth = 62;
+                kGraphWidth = 52, kPeakWidth = 62;
 constexpr float kBecameFrom = 0.42f, kRunsFrom = 0.68f;
 constexpr size_t kMaxMembers = 200;  // operations of a kernel that are looked for
 
@@ -217,13 +216,13 @@ std::string ContentsPane::FiguresOf(const ContentSums& sums) const {
 }
 
 // From every operation of the shown kernel in view to where the kernel counts.
-void ContentsPane::DrawRibbon(Frame& frame, const Columns& columns, float top) const {
+void ContentsPane::DrawRibbon(Frame& frame, const Columns& columns, float first) const {
   if (contents_ == nullptr || shown_kernel_ == graph::kNoKernel ||
       shown_kernel_ >= paint_.kernels->map.kernels.size())
     return;
   const float scale = frame.scale, height = row_height_ * scale;
   const size_t target = FindRow(RowOf(contents_->OwnerOf(shown_kernel_)));
-  const auto y_of = [&](size_t row) { return top + height * (static_cast<float>(row) + 0.5f); };
+  const auto y_of = [&](size_t k) { return first + std::round(height * static_cast<float>(k)); };
   const uint32_t color =
       ColorOfKernel(frame.theme, paint_.kernels->map.kernels[shown_kernel_].color);
   const auto members = paint_.source != nullptr ? paint_.source->members.Of(shown_kernel_)
@@ -250,6 +249,8 @@ void ContentsPane::DrawRow(Frame& frame, size_t index, const Columns& columns,
   const ContentSums sums = SumsOf(row);
   const uint32_t kernel = KernelOf(row, sums);
   const float scale = frame.scale, height = row_height_ * scale;
+  // Left to itself Dear ImGui cuts the height to whole pixels, and ribbons end below their rows.
+  ImGui::SetCursorPosY(std::round(height * static_cast<float>(index)));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::SetNextItemAllowOverlap();
   const bool is_focus = row.node.valid() && row.node == focus_;
@@ -357,8 +358,7 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
   if (is_other) OpenFirst(below_head / frame.scale);
   // Whole rows only: what is below it cuts none.
   const float fitting = std::max(std::floor(below_head / (least_row_ * frame.scale)), 1.0f);
-  // Dear ImGui puts rows at whole pixels: of a part of one each, ribbons would end below theirs.
-  const float each = std::max(std::floor(below_head / fitting), 1.0f);
+  const float each = std::max(below_head / fitting, 1.0f);
   row_height_ = each / frame.scale;
   const hlo::InstructionId selected = frame.context.navigation.InstructionIn(pane.stage());
   const bool follows = selected.valid() && (followed_ != selected || is_other);
@@ -390,7 +390,7 @@ ContentEvents ContentsPane::Draw(Frame& frame, GraphPane& pane,
       DrawRow(frame, static_cast<size_t>(k), columns, events);
   }
   clipper.End();
-  DrawRibbon(frame, columns, top);
+  DrawRibbon(frame, columns, top + each / 2);
   ImGui::EndChild();
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();

@@ -80,7 +80,7 @@ class ContentsPane {
   void DrawBecame(Frame& frame, const ContentSums& sums, uint32_t kernel, ImVec2 at, float end);
   void DrawBar(Frame& frame, const ContentSums& sums, ImVec2 at, float end);
   void DrawPeak(Frame& frame, const ContentSums& sums, ImVec2 at, float end);
-  void DrawRibbon(Frame& frame, const Columns& columns, float top) const;
+  void DrawRibbon(Frame& frame, const Columns& columns, float first) const;  // its middle
   void DrawText(Frame& frame, ImVec2 at, float end, Color color, const std::string& text,
                 bool is_right);
   void DrawText(Frame& frame, ImVec2 at, float end, uint32_t color, const std::string& text,

@@ -24,6 +24,18 @@ namespace {
 // As many boxes as can be read in a pane without scrolling far.
 constexpr graph::TreeOptions kGroups = {.flat_limit = GraphData::kMaxBoxes, .most_children = 48};
 
+bool IsLarge(const graph::Tree& tree) {
+  uint32_t sum = 0;
+  for (NodeId child : tree.children(tree.root())) sum += tree[child].instructions;
+  return sum > GraphData::kMaxBoxes;
+}
+
+void OpenScopes(graph::FoldableGraph& graph) {
+  for (uint32_t k = 1; k < graph.tree().size(); ++k) {
+    if (graph.tree()[NodeId(k)].kind == graph::NodeKind::kScope) graph.Open(NodeId(k));
+  }
+}
+
 }  // namespace
 
 std::span<const ColorModeRow> ColorModeRows() {
@@ -58,12 +70,7 @@ const KernelColorCounts& GraphData::KernelColorsOf(NodeId group) const {
       });
 }
 
-bool GraphData::is_large() const {
-  uint32_t sum = 0;
-  for (NodeId child : graph.tree().children(graph.tree().root()))
-    sum += graph.tree()[child].instructions;
-  return sum > kMaxBoxes;
-}
+bool GraphData::is_large() const { return IsLarge(graph.tree()); }
 
 NodeId GraphData::NodeOf(InstructionId id, bool reveal) const {
   if (!id.valid() || id.index >= module->instructions().size()) return NodeId();
@@ -161,7 +168,7 @@ GraphData::GraphData(std::shared_ptr<const hlo::Module> of, analysis::Placement 
 
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
-    const std::function<analysis::Placement()>& place, float width) {
+    const std::function<analysis::Placement()>& place, float width, Frames frames) {
   std::vector<InstructionId> members;
   if (part.kind == GraphPart::Kind::kAround)
     members = hlo::Neighbourhood(*module, part.from, part.radius);
@@ -181,7 +188,10 @@ Result<std::shared_ptr<const GraphData>> MakeGraphData(
   std::optional<graph::FoldableGraph> graph;
   HLOSCOPE_TRY(ParallelFor(2, 2, [&](int64_t half) {
     if (half == 0) {
-      graph.emplace(graph::Tree(module, computation, kGroups, members), graph::ForPane(width));
+      graph::TreeOptions groups = kGroups;
+      if (frames == Frames::kScopes && members.empty()) groups.scope_limit = 1;
+      graph.emplace(graph::Tree(module, computation, groups, members), graph::ForPane(width));
+      if (frames == Frames::kScopes && !IsLarge(graph->tree())) OpenScopes(*graph);
       graph->picture();
     } else {
       placement = place();

@@ -88,10 +88,14 @@ struct GraphData {
   mutable graph::SumsBelow<KernelColorCounts> kernel_colors_;
 };
 
+// What is drawn of a program that needs no folding: its boxes alone, or in frames with the names of
+// the user's scopes.
+enum class Frames : uint8_t { kNone, kScopes };
 struct GraphKey {
   using Value = GraphData;
   int32_t module = -1, stage = -1;
   GraphPart part;
+  Frames frames = Frames::kNone;
   auto operator<=>(const GraphKey&) const = default;
 };
 
@@ -99,7 +103,8 @@ struct GraphKey {
 // that of the pane, in logical pixels.
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
-    const std::function<analysis::Placement()>& place, float width = 400);
+    const std::function<analysis::Placement()>& place, float width = 400,
+    Frames frames = Frames::kNone);
 
 // Instructions whose name or opcode has the text, in any case; in program order.
 struct GraphHits {

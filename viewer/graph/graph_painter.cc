@@ -253,8 +253,11 @@ void GraphPainter::PaintFrameTitle(uint32_t index, float font) {
   const float room = std::min(b.x, list_.GetClipRectMax().x) - left - 6 * frame_.scale;
   if (room < 6 * character || b.y - a.y < font + 6) return;
   const graph::NodeText& text = texts_(box.node);
+  const auto columns = static_cast<size_t>(room / character);
+  const std::string whole = text.title + "  " + text.subtitle;
+  // The name before the rest: a part of the rest says nothing.
   const std::string line =
-      graph::Elide(text.title + "  " + text.subtitle, static_cast<size_t>(room / character));
+      graph::Columns(whole) <= columns ? whole : graph::Elide(text.title, columns);
   const float width = static_cast<float>(graph::Columns(line)) * character;
   const float top = std::max(a.y, std::min(list_.GetClipRectMin().y, b.y - font - 6)) + 3;
   list_.AddRectFilled({left - 3, top - 1}, {left + width + 3, top + font + 3},

@@ -41,19 +41,19 @@ analysis::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int
 }  // namespace
 
 bool GraphPane::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part,
-                      float width) {
+                      float width, Frames frames) {
   context_ = &frame.context;
   const uint64_t generation = frame.context.document.generation();
-  const GraphKey key{module, stage, part};
+  const GraphKey key{module, stage, part, frames};
   if (key == key_ && generation == generation_ && data_ != nullptr) return true;
   const Pending<hlo::Module>& read = frame.context.data.Module(module, stage);
   if (!ShowPending(frame, read, "the module of this stage")) return false;
   const Pending<GraphData>& made = frame.context.cache.Get(
       key, "laying out the graph",
-      [text = read.value, part, module, stage, dump = frame.context.document.dump().value,
+      [text = read.value, part, module, stage, frames, dump = frame.context.document.dump().value,
        logical = width / frame.scale](TaskControl&) {
         return MakeGraphData(
-            text, part, [&] { return PlacementOf(*dump, module, stage, *text); }, logical);
+            text, part, [&] { return PlacementOf(*dump, module, stage, *text); }, logical, frames);
       });
   if (!ShowPending(frame, made, "the graph")) return false;
   const bool is_same = generation_ == generation && key_.module == module;

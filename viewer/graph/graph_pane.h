@@ -29,7 +29,8 @@ class GraphPane {
   // Takes the stage's graph from the context, which makes it in the background. False: it is not
   // there yet, and a sentence is shown instead.
   // `width` that the pane will have, in pixels.
-  bool Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part, float width);
+  bool Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part, float width,
+             Frames frames);
   // Colours by `mode`, or by `heat` unless it is null; waits for origins where they are needed.
   // `kernels` as far as it is known.
   void Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels,

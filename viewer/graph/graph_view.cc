@@ -73,7 +73,9 @@ void GraphView::Draw(Frame& frame) {
     ImGui::EndChild();
     ImGui::SetCursorPos(below);
   }
-  if (legend_shown_) DrawLegend(frame, Legend());
+  if (!legend_shown_) return;
+  DrawLegend(frame, Legend());
+  if (!Legend().empty()) DrawMemory(frame);
 }
 
 // What was compiled, whichever stage the text shows: what ran is a property of the module.
@@ -177,9 +179,11 @@ bool GraphView::ReadyToDraw(Frame& frame) {
   const float width = ImGui::GetContentRegionAvail().x - list_width_;
   float total = 0;
   for (size_t k : look_.ShownNow(HasSource())) total += look_.share[k];
-  return fusions_.Ready(frame, module_, stage_, part_, width * look_.share[kFusions] / total) &&
-         (!HasSource() ||
-          source_.Ready(frame, module_, 0, source_part_, width * look_.share[kSource] / total));
+  // Kernels cross the scopes of the program: they are drawn around what was written alone.
+  return fusions_.Ready(frame, module_, stage_, part_, width * look_.share[kFusions] / total,
+                        HasSource() ? Frames::kNone : Frames::kScopes) &&
+         (!HasSource() || source_.Ready(frame, module_, 0, source_part_,
+                                        width * look_.share[kSource] / total, Frames::kScopes));
 }
 
 void GraphView::Prepare(Frame& frame, GraphPane& pane, size_t which) {

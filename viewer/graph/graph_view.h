@@ -61,6 +61,7 @@ class GraphView : public View {
   void Summary(Frame& frame);
   std::string TitleOf(const Context& context, size_t which) const;
   void DrawHeadline(Frame& frame);
+  void DrawMemory(Frame& frame) const;
   SheetWords Words() const;
   // --- graph_view_commands.cc
   GraphPane& Active();

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/graph/count_text.h"
+#include "viewer/facts/dump_facts.h"
 #include "viewer/graph/graph_view.h"
+#include "viewer/graph/scope_shares.h"
 #include "viewer/graph/text_in_room.h"
 #include "viewer/model/document.h"
 #include "viewer/widgets/widgets.h"
@@ -179,15 +182,44 @@ void GraphView::DrawHeadline(Frame& frame) {
   }
   ImGui::PopFont();
   constexpr float kMinShown = 0.2f;  // of the width
+  constexpr float kMostOfScope = 0.5f;
   if (ImGui::GetContentRegionAvail().x * (1 - kMinShown) > needs + gap) ImGui::SameLine(0, gap);
   ImGui::PushStyleColor(
       ImGuiCol_Text,
       frame.theme[shown_kernel_ != graph::kNoKernel ? Color::kText : Color::kTextSecondary]);
   // What a cut leaves out is at the end, which says least.
-  const std::string shown = FitEnd(frame.font, ImGui::GetFontSize(), SafeText(words.shown),
-                                   ImGui::GetContentRegionAvail().x);
+  const std::shared_ptr<const ScopeShares> scopes = ScopeSharesOf(frame.context);
+  const float room = ImGui::GetContentRegionAvail().x;
+  const auto width = [&](const std::string& said) { return ImGui::CalcTextSize(said.c_str()).x; };
+  std::string largest;
+  if (scopes != nullptr && !scopes->head.empty())
+    largest = width(scopes->head) + gap < kMostOfScope * room ? scopes->head : scopes->brief_head;
+  const float taken = largest.empty() ? 0 : width(largest) + gap;
+  const std::string shown =
+      FitEnd(frame.font, ImGui::GetFontSize(), SafeText(words.shown), room - taken);
   ImGui::TextUnformatted(shown.c_str());
   WholeIfCut(words.shown, shown);
+  ImGui::PopStyleColor();
+  if (largest.empty()) return;
+  ImGui::SameLine(0, gap);
+  FittedLabel(largest);
+  Help(scopes->sentence);
+}
+
+// Of the memory what the module takes, at the right of the legend.
+void GraphView::DrawMemory(Frame& frame) const {
+  const Pending<ModuleFacts>& facts = FactsOf(frame.context, module_);
+  const std::string memory = facts.ready() ? MemoryText(*facts) : std::string();
+  if (memory.empty()) return;
+  const std::string text = "Memory: " + memory;
+  ImGui::SameLine(0, 24 * frame.scale);
+  constexpr float kLeast = 150;  // logical pixels
+  const float room = ImGui::GetContentRegionAvail().x;
+  if (room < kLeast * frame.scale) return ImGui::NewLine();
+  const float left = std::floor(room - ImGui::CalcTextSize(text.c_str()).x) - 1;
+  if (left > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + left);
+  ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+  FittedLabel(text);
   ImGui::PopStyleColor();
 }
 

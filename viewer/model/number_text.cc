@@ -6,20 +6,11 @@
 #include <array>
 #include <cmath>
 
+#include "core/graph/labels.h"
+
 namespace hloscope::viewer {
 
-std::string BytesText(int64_t bytes) {
-  if (bytes < 0) return "?";
-  constexpr std::array<const char*, 7> kUnits = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  int digits = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f} {}", value, digits, kUnits[unit]);
-}
+std::string BytesText(int64_t bytes) { return bytes < 0 ? "?" : graph::BytesText(bytes); }
 
 std::string ShortCountText(int64_t count) {
   if (count < 10000) return CountText(count);

@@ -2,14 +2,23 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <iterator>
+#include <optional>
 #include <utility>
+
+#include "core/graph/user_words.h"
+#include "core/hlo/analysis/source_line.h"
 
 namespace hloscope::viewer {
 namespace {
 
 bool IsWordCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+bool IsFunction(std::string_view segment) {
+  return segment.contains("jit(");  // of jit and pjit
 }
 
 // One segment of an op_name without what wraps it: "block_3" of "transpose(jvp(block_3))".
@@ -57,7 +66,12 @@ std::vector<std::string_view> NameParts(std::string_view name) {
   return parts;
 }
 
-std::vector<std::string_view> UserScopes(std::string_view op_name) {
+namespace {
+
+enum class Segments : uint8_t { kAll, kNamed, kFunctions };
+
+// Of one name.
+std::vector<std::string_view> ScopesOfName(std::string_view op_name, Segments wanted) {
   std::vector<std::string_view> words;
   int depth = 0;
   size_t begin = 0;
@@ -71,10 +85,44 @@ std::vector<std::string_view> UserScopes(std::string_view op_name) {
     // The first is the whole program.
     const bool is_program = std::exchange(is_first, false) &&
                             (segment.starts_with("jit(") || segment.starts_with("pjit("));
+    if (!is_program && wanted != Segments::kAll &&
+        IsFunction(segment) != (wanted == Segments::kFunctions))
+      continue;
     const std::string_view word = is_program ? std::string_view() : Unwrapped(segment);
     if (!word.empty()) words.push_back(word);
   }
   return words;
+}
+
+// Of several names what they have in common.
+std::vector<std::string_view> CommonScopes(std::string_view op_name, Segments wanted) {
+  std::optional<std::vector<std::string_view>> common;
+  for (const std::string_view name : hlo::NamesIn(op_name)) {
+    if (!name.contains('/')) continue;
+    std::vector<std::string_view> words = ScopesOfName(name, wanted);
+    if (common) words.erase(std::ranges::mismatch(words, *common).in1, words.end());
+    common = std::move(words);
+  }
+  return common.value_or(std::vector<std::string_view>());
+}
+
+}  // namespace
+
+std::vector<std::string_view> UserScopes(std::string_view op_name) {
+  return CommonScopes(op_name, Segments::kAll);
+}
+
+std::vector<std::string_view> NamedScopes(std::string_view op_name) {
+  std::vector<std::string_view> words = CommonScopes(op_name, Segments::kNamed);
+  std::erase_if(words, [](std::string_view word) {
+    return graph::ScopeTitle(word).empty() ||
+           (word.starts_with("branch_") && word.ends_with("_fun"));
+  });
+  return words;
+}
+
+std::vector<std::string_view> CompiledFunctions(std::string_view op_name) {
+  return CommonScopes(op_name, Segments::kFunctions);
 }
 
 std::string ScopeWords(std::string_view op_name) {

@@ -11,6 +11,8 @@ inline constexpr float kHomeGap = 8;  // above the title of a section
 
 // What came of the run: its first error, a bundle's fault, what of TensorFlow was compiled.
 void DrawRun(Frame& frame, const dump::DumpModel& dump);
+// What the module in view takes: memory, and the largest scopes of its program.
+void DrawProgram(Frame& frame);
 // The instructions of the module in view by where they run, and what fell to the host, with
 // reasons.
 void DrawWhere(Frame& frame, const dump::DumpModel& dump, EqualRows& fallbacks);

@@ -60,6 +60,7 @@ class HomeView : public View {
     }
     if (ImGui::BeginTable("##columns", 2, ImGuiTableFlags_SizingStretchSame)) {
       ImGui::TableNextColumn();
+      DrawProgram(frame);
       DrawWhere(frame, *dump, fallbacks_);
       DrawTransfers(frame, *dump, transfers_);
       DrawFiles(frame, *dump);
