@@ -114,15 +114,16 @@ class Hasher {
 namespace {
 
 // A second get-tuple-element of the same element, for `t#1` names one however often it is written.
+// Roots and those that are left out already do not count: texts and protos have another order.
 void MarkRepeated(const Module& module, std::vector<bool>& left_out) {
   std::unordered_set<uint64_t> seen;
   for (uint32_t k = 0; k < module.instructions().size(); ++k) {
     const Instruction& i = module.instructions()[k];
     if (i.opcode != hlo::Opcode::kGetTupleElement || i.operand_count == 0) continue;
-    uint64_t index = static_cast<uint32_t>(module.GetInt(i, AttributeKey::kIndex));
-    bool added = seen.insert(uint64_t{module.operands(i)[0].index} << 32 | index).second;
-    bool is_root = module[i.computation].root.index == k;
-    if (!added && !is_root) left_out[k] = true;
+    if (left_out[k] || module[i.computation].root.index == k) continue;
+    const uint64_t index = static_cast<uint32_t>(module.GetInt(i, AttributeKey::kIndex));
+    if (!seen.insert(uint64_t{module.operands(i)[0].index} << 32 | index).second)
+      left_out[k] = true;
   }
 }
 
