@@ -1,4 +1,6 @@
 // What the module in view takes: memory, and the largest scopes of its program.
+#include <imgui/imgui.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -33,7 +35,7 @@ void DrawProgram(Frame& frame) {
   if (memory.empty() && scopes.empty() && is_found) return;
   Section(frame, "Memory and scopes", kHomeGap);
   if (!memory.empty()) Label(memory);
-  if (!scopes.empty()) FittedLabel(scopes);
+  if (!scopes.empty()) ImGui::TextWrapped("%s", SafeText(scopes, 600).c_str());
   if (!is_found) Label(frame.theme, Color::kTextSecondary, "summing up scopes …");
 }
 
