@@ -214,9 +214,9 @@ void GraphView::DrawMemory(Frame& frame) const {
   if (memory.empty()) return;
   const std::string text = "Memory: " + memory;
   ImGui::SameLine(0, 24 * frame.scale);
-  constexpr float kLeast = 150;  // logical pixels
+  constexpr float kMinRoom = 150;  // logical pixels
   const float room = ImGui::GetContentRegionAvail().x;
-  if (room < kLeast * frame.scale) return ImGui::NewLine();
+  if (room < kMinRoom * frame.scale) return ImGui::NewLine();
   const float left = std::floor(room - ImGui::CalcTextSize(text.c_str()).x) - 1;
   if (left > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + left);
   ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);

@@ -15,7 +15,7 @@ namespace hloscope::viewer {
 namespace {
 
 // Summing up scopes reads the program and what it became as a whole: of larger ones Graph does it.
-constexpr int64_t kMostInstructions = 200'000;
+constexpr int64_t kMaxInstructions = 200'000;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void DrawProgram(Frame& frame) {
   if (!facts.ready()) return;
   std::string scopes;
   bool is_found = true;
-  if (std::max(facts->instructions, facts->instructions_before) <= kMostInstructions) {
+  if (std::max(facts->instructions, facts->instructions_before) <= kMaxInstructions) {
     const std::shared_ptr<const ScopeShares> shares = ScopeSharesOf(frame.context);
     is_found = shares != nullptr;
     if (is_found) scopes = shares->sentence;
