@@ -407,11 +407,11 @@ ENTRY e { s = (s32[], f32[1000]) parameter(0)
                 self.write(name, 'module_0000.m.' + tail, text if 'cpu' in tail else text.replace(', is_scheduled=true', ''))
         seven, one, unknown = (os.path.join(self.folder, name) for name in ('seven', 'one', 'unknown'))
         out = run('compare', seven, one)[1]
-        self.assertIn('1 kernel, reads 28 kB, writes 28 kB', out)
-        self.assertIn('1 kernel, reads 4.0 kB, writes 4.0 kB', out)
+        self.assertIn('1 kernel, reads 28.0 kB, writes 28.0 kB', out)
+        self.assertIn('1 kernel, reads 4.00 kB, writes 4.00 kB', out)
         self.assertIn('the first moves 7 times the bytes of the second', out)
         # Not "1 times the bytes".
-        self.assertIn('the first moves 8.0 kB more than the second', run('compare', *(os.path.join(self.folder, name) for name in ('many', 'fewer')))[1])
+        self.assertIn('the first moves 8.00 kB more than the second', run('compare', *(os.path.join(self.folder, name) for name in ('many', 'fewer')))[1])
         out = run('compare', one, unknown)[1]
         self.assertIn('both move the same number of bytes', out)
         self.assertIn('1 kernel in loops or branches that run an unknown number of times: counted once', out)

@@ -182,7 +182,6 @@ void GraphView::DrawHeadline(Frame& frame) {
   }
   ImGui::PopFont();
   constexpr float kMinShown = 0.2f;  // of the width
-  constexpr float kMostOfScope = 0.5f;
   if (ImGui::GetContentRegionAvail().x * (1 - kMinShown) > needs + gap) ImGui::SameLine(0, gap);
   ImGui::PushStyleColor(
       ImGuiCol_Text,
@@ -192,8 +191,10 @@ void GraphView::DrawHeadline(Frame& frame) {
   const float room = ImGui::GetContentRegionAvail().x;
   const auto width = [&](const std::string& said) { return ImGui::CalcTextSize(said.c_str()).x; };
   std::string largest;
+  // The measure only where the kernel is still said as a whole.
   if (scopes != nullptr && !scopes->head.empty())
-    largest = width(scopes->head) + gap < kMostOfScope * room ? scopes->head : scopes->brief_head;
+    largest =
+        width(words.shown) + gap + width(scopes->head) < room ? scopes->head : scopes->brief_head;
   const float taken = largest.empty() ? 0 : width(largest) + gap;
   const std::string shown =
       FitEnd(frame.font, ImGui::GetFontSize(), SafeText(words.shown), room - taken);
@@ -213,9 +214,9 @@ void GraphView::DrawMemory(Frame& frame) const {
   if (memory.empty()) return;
   const std::string text = "Memory: " + memory;
   ImGui::SameLine(0, 24 * frame.scale);
-  constexpr float kLeast = 150;  // logical pixels
+  constexpr float kMinRoom = 150;  // logical pixels
   const float room = ImGui::GetContentRegionAvail().x;
-  if (room < kLeast * frame.scale) return ImGui::NewLine();
+  if (room < kMinRoom * frame.scale) return ImGui::NewLine();
   const float left = std::floor(room - ImGui::CalcTextSize(text.c_str()).x) - 1;
   if (left > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + left);
   ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);

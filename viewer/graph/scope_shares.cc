@@ -25,7 +25,7 @@ namespace {
 
 // What is nearly all says nothing: what is in it does.
 constexpr double kNearlyAll = 0.9;
-constexpr size_t kDeepestScope = 12, kMostSaid = 4, kLeastRepeats = 4;
+constexpr size_t kDeepestScope = 12, kMaxSaid = 4, kMinRepeats = 4;
 
 // Scopes as a tree, the root first.
 class ScopeTree {
@@ -124,7 +124,7 @@ void FoldRepeats(std::vector<ScopeShare>& shares) {
   }
   std::vector<bool> gone(shares.size());
   for (const auto& [stem, all] : alike) {
-    if (all.size() < kLeastRepeats) continue;
+    if (all.size() < kMinRepeats) continue;
     const auto number = [&, length = stem.size()](size_t k) {
       int64_t value = 0;
       const std::string& name = shares[k].name;
@@ -196,7 +196,7 @@ void FillSentences(ScopeShares& shares) {
   std::string text;
   size_t said = 0;
   for (const ScopeShare& each : shares.scopes) {
-    if (each.name.empty() || each.amount <= 0 || said == kMostSaid) continue;
+    if (each.name.empty() || each.amount <= 0 || said == kMaxSaid) continue;
     const std::string name = SafeText(each.name, 60);
     const std::string percent = PercentText(each.amount, shares.whole);
     if (said == 0) {

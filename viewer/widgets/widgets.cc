@@ -239,15 +239,15 @@ void Fact(Frame& frame, std::string_view name, std::string_view value) {
 }
 
 void Facts(Frame& frame, std::string_view name, std::span<const std::string_view> values) {
-  constexpr size_t kMost = 6, kMostInTooltip = 40;
-  const size_t shown = std::min(values.size(), kMost);
+  constexpr size_t kMax = 6, kMaxInTooltip = 40;
+  const size_t shown = std::min(values.size(), kMax);
   for (size_t k = 0; k < shown; ++k) Fact(frame, k == 0 ? name : "and", values[k]);
   if (values.size() == shown) return;
   Label(frame.theme, Color::kTextSecondary,
         fmt::format("and {} more", CountText(std::ssize(values) - static_cast<int64_t>(shown))));
   std::string rest;
   for (const std::string_view value :
-       values.subspan(shown, std::min(values.size() - shown, kMostInTooltip)))
+       values.subspan(shown, std::min(values.size() - shown, kMaxInTooltip)))
     rest += fmt::format("{}{}", rest.empty() ? "" : "\n", SafeText(value));
   Help(rest);
 }

@@ -1,4 +1,6 @@
 // What the module in view takes: memory, and the largest scopes of its program.
+#include <imgui/imgui.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -13,7 +15,7 @@ namespace hloscope::viewer {
 namespace {
 
 // Summing up scopes reads the program and what it became as a whole: of larger ones Graph does it.
-constexpr int64_t kMostInstructions = 200'000;
+constexpr int64_t kMaxInstructions = 200'000;
 
 }  // namespace
 
@@ -24,7 +26,7 @@ void DrawProgram(Frame& frame) {
   if (!facts.ready()) return;
   std::string scopes;
   bool is_found = true;
-  if (std::max(facts->instructions, facts->instructions_before) <= kMostInstructions) {
+  if (std::max(facts->instructions, facts->instructions_before) <= kMaxInstructions) {
     const std::shared_ptr<const ScopeShares> shares = ScopeSharesOf(frame.context);
     is_found = shares != nullptr;
     if (is_found) scopes = shares->sentence;
@@ -33,7 +35,7 @@ void DrawProgram(Frame& frame) {
   if (memory.empty() && scopes.empty() && is_found) return;
   Section(frame, "Memory and scopes", kHomeGap);
   if (!memory.empty()) Label(memory);
-  if (!scopes.empty()) FittedLabel(scopes);
+  if (!scopes.empty()) ImGui::TextWrapped("%s", SafeText(scopes, 600).c_str());
   if (!is_found) Label(frame.theme, Color::kTextSecondary, "summing up scopes …");
 }
 
