@@ -558,15 +558,6 @@ class CommandLine(unittest.TestCase):
         renamed = self.file('c.hlo', 'HloModule k\nENTRY f {\n  p = f32[4] parameter(0)\n  ROOT s = f32[4] add(p, p)\n}\n')
         self.assertEqual(run('compare', a, renamed)[0], 0)
 
-    def test_an_unused_element_does_not_hide_a_used_one(self):
-        """Of equal elements some are used and one may be the root, in an order that a proto does not share with its text."""
-        lines = ['  u = f32[4] get-tuple-element(t), index=0\n', '  v = f32[4] get-tuple-element(t), index=0\n']
-        for end in ('  ROOT n = f32[4] negate(v)\n', '  n = f32[4] negate(u)\n  ROOT r = f32[4] get-tuple-element(t), index=0\n'):
-            both = [self.file(f'{k}.hlo', 'HloModule m\nENTRY e {\n  t = (f32[4]) parameter(0)\n' + ''.join(order) + end + '}\n')
-                    for k, order in enumerate((lines, lines[::-1]))]
-            status, out, _ = run('compare', *both)
-            self.assertEqual(status, 0, out)
-
     def test_compact_operands_are_the_elements_they_stand_for(self):
         head = 'HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  t = (f32[4], f32[4]) tuple(p, p)\n'
         long = self.file('long.hlo', head + '  first = f32[4] get-tuple-element(t), index=0\n'

@@ -473,6 +473,15 @@ ENTRY e { s = (s32[], f32[1000]) parameter(0)
         self.assertEqual((status, found['status'], 'note' in found['outputs'][0]), (0, 'equal', False))
         self.assertEqual(found['outputs'][0]['shape'], 'f8e4m3fn[6]')
 
+    def test_an_unused_element_does_not_hide_a_used_one(self):
+        """Of equal elements some are used and one may be the root, in an order that a proto does not share with its text."""
+        lines = ['  u = f32[4] get-tuple-element(t), index=0\n', '  v = f32[4] get-tuple-element(t), index=0\n']
+        for end in ('  ROOT n = f32[4] negate(v)\n', '  n = f32[4] negate(u)\n  ROOT r = f32[4] get-tuple-element(t), index=0\n'):
+            both = [self.write('.', f'{k}.hlo', 'HloModule m\nENTRY e {\n  t = (f32[4]) parameter(0)\n' + ''.join(order) + end + '}\n')
+                    for k, order in enumerate((lines, lines[::-1]))]
+            status, out, _ = run('compare', *both)
+            self.assertEqual(status, 0, out)
+
     def test_compact_operands_lose_only_attributes_of_elements(self):
         head = ('HloModule m\n\nf {\n  p = (f32[4], f32[4]) parameter(0)\n')
         tail = '}\n\nENTRY e {\n  a = (f32[4], f32[4]) parameter(0)\n  ROOT c = f32[4] call(a), to_apply=f\n}\n'
