@@ -97,11 +97,11 @@ struct Ways {
 };
 
 // Reductions may share a computation in a later stage that each has of its own here: what is in it
-// is part of what applies it.
+// is part of the one that applies it.
 void TakeKernelsOfAppliers(const Module& module, std::vector<uint32_t>& kernel_of) {
   const hlo::CallGraph& calls = hlo::CallGraphOf(module);
   for (const hlo::ComputationId c : calls.callers_first()) {
-    const InstructionId caller = calls.FirstCaller(c);
+    const InstructionId caller = calls.OnlyCaller(c);
     if (!caller.valid() || !hlo::HasTrait(module[caller].opcode, hlo::kTraitAppliesScalar))
       continue;
     const hlo::Computation& applied = module[c];

@@ -37,8 +37,11 @@ std::string WhereFrom(const hlo::Module& module, const hlo::Instruction& i) {
   if (metadata == nullptr) return {};
   std::string out;
   if (metadata->op_name.valid()) {
-    for (const std::string_view name : hlo::NamesIn(module[metadata->op_name]))
-      out += "\nop_name: " + Short(name);
+    const std::vector<std::string_view> names = hlo::NamesIn(module[metadata->op_name]);
+    for (size_t k = 0; k < names.size() && k < kMaxNames; ++k)
+      out += "\nop_name: " + Short(names[k]);
+    if (names.size() > kMaxNames)
+      out += fmt::format("\nand {} more names", names.size() - kMaxNames);
   }
   if (metadata->source_file.valid() && metadata->source_line > 0) {
     out +=

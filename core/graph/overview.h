@@ -20,6 +20,8 @@ struct Overview {
   // What the operations on the host read and write in one run, by shapes: KernelWork::traffic.
   // Where host and device share their memory nothing moves, and it is still that much.
   int64_t host_work_bytes = 0;
+  // Some of it is in a loop or branch that runs an unknown number of times.
+  bool is_host_work_counted_once = false;
   // What tells most: work on the host, most bytes first, else the kernel that most operations
   // became, of equals the most costly that is no copy; invalid where nothing executes.
   hlo::InstructionId telling;

@@ -350,6 +350,15 @@ ENTRY e {
   EXPECT_EQ(results({0}), Results{0});
   EXPECT_EQ(results({2}), Results{1});
   EXPECT_EQ(results({0, 1}), (Results{0, 1}));
+
+  // Of one that is the root itself they are the results.
+  const auto root = hlo::Parsed(R"(HloModule root
+ENTRY e {
+  x = f32[4] parameter(0)
+  ROOT kernel = (f32[4], f32[4]) custom-call(x), custom_call_target="several"
+})");
+  const std::vector<bool> both(root->instructions().size(), true);
+  EXPECT_EQ(ResultsFrom(*root, root->entry().root, both, Results{0, 1}, Results{1}), Results{1});
 }
 
 TEST(CaptureCalls, FollowTheirValues) {

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/ptx/checks/block_paths.h"
+#include "core/ptx/checks/kernel_facts.h"
 #include "core/ptx/checks/shadow_memory.h"
 #include "core/ptx/checks/shuffle_order.h"
 #include "core/ptx/module.h"
@@ -493,6 +494,23 @@ TEST(PtxChecks, AShuffledOrderIsSeen) {
   EXPECT_EQ(last({}), 63u);
   EXPECT_NE(last(1), 63u);
   EXPECT_EQ(last(1), last(1));
+}
+
+// What one block leaves where others add to it is not what it computes.
+TEST(PtxChecks, KnowWhatSeveralBlocksUpdate) {
+  const auto updates = [](const std::string& body) {
+    const auto module = Module::Parse(KernelText(body), "k.ptx");
+    EXPECT_TRUE(module.has_value()) << (module.has_value() ? "" : module.error().ToString());
+    if (!module.has_value()) return false;
+    const auto kernel = KernelOf(*module, "k");
+    return kernel.has_value() && FactsOf(**kernel).updates_global;
+  };
+  EXPECT_FALSE(updates("st.global.b32 [%rd3], %r1;"));
+  EXPECT_FALSE(updates("mov.b32 %r2, sh;\natom.shared.add.u32 %r3, [%r2], %r1;"));
+  EXPECT_TRUE(updates("red.global.add.u32 [%rd3], %r1;"));
+  EXPECT_TRUE(
+      updates("mov.b32 %r2, sh;\ncp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 "
+              "[%rd3], [%r2], 16;"));
 }
 
 }  // namespace

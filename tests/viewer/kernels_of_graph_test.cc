@@ -157,6 +157,8 @@ TEST(Overview, CountsWhatWasWrittenAndWhatRuns) {
   EXPECT_TRUE(ToSentence(quiet).ends_with(
       fmt::format("on the host, {} read and written", BytesText(overview.host_work_bytes))))
       << ToSentence(quiet);
+  quiet.is_host_work_counted_once = true;
+  EXPECT_TRUE(ToSentence(quiet).ends_with(" read and written, counting each once"));
   const Overview same = MakeOverview(*before, *before, analysis::FindPlacement(*before));
   EXPECT_EQ(ToSentence(same), "4 operations, not compiled yet");
 }

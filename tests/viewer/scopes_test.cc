@@ -29,6 +29,7 @@ TEST(OpNames, AreSplitWhereAnotherOfTheProgramFollows) {
             (Names{"jit(f)/a/mul", "jit(f)/b/add"}));
   EXPECT_EQ(hlo::NamesIn("jit(f)/adamw/mul;jit(f)"), (Names{"jit(f)/adamw/mul", "jit(f)"}));
   EXPECT_EQ(hlo::NamesIn("mul;add"), (Names{"mul", "add"}));
+  EXPECT_EQ(hlo::NamesIn("mul;a/add;a/sub"), (Names{"mul", "a/add", "a/sub"}));
   // A scope may have one in its name.
   EXPECT_EQ(hlo::NamesIn("jit(f)/a;b/mul"), Names{"jit(f)/a;b/mul"});
   EXPECT_EQ(hlo::NamesIn("jit(f)/a;jit(f2)/mul"), Names{"jit(f)/a;jit(f2)/mul"});

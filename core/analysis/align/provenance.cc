@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "core/analysis/align/fingerprint.h"
@@ -132,20 +133,34 @@ Result<void> Provenance::FollowAppliers(const Module& module, const Module& fina
     appliers.resize(kMaxCallers);
   }
   std::vector<LineageStep> theirs;
+  std::unordered_set<InstructionId> known;
+  const auto add = [&](const LineageStep& step) {
+    if (known.insert(step.instruction).second) theirs.push_back(step);
+  };
   for (const InstructionId applier : appliers) {
     HLOSCOPE_ASSIGN_OR_RETURN(const Chain chain, lineage_.Descendants(stage, applier));
-    for (const LineageStep& step : ComputingSteps(final, final_stage(), chain)) {
-      if (std::ranges::find(theirs, step.instruction, &LineageStep::instruction) == theirs.end())
-        theirs.push_back(step);
-    }
+    std::ranges::for_each(ComputingSteps(final, final_stage(), chain), add);
   }
+  // What another applies is not its own; what nothing applies came from where it is called.
+  std::unordered_map<hlo::ComputationId, bool> is_own;
   std::erase_if(own, [&](const LineageStep& step) {
-    return std::ranges::none_of(AppliersOf(final, step.instruction), [&](InstructionId applier) {
-      return std::ranges::find(theirs, applier, &LineageStep::instruction) != theirs.end();
-    });
+    const auto [at, is_new] = is_own.try_emplace(final[step.instruction].computation, true);
+    if (is_new) {
+      const std::vector<InstructionId> theirs_now = AppliersOf(final, step.instruction);
+      at->second = theirs_now.empty() ||
+                   std::ranges::any_of(
+                       theirs_now, [&](InstructionId applier) { return known.contains(applier); });
+    }
+    return !at->second;
   });
-  const bool has_code = !hlo::HasTrait(module[id].opcode, hlo::kTraitNoCode);
-  facts.compiled = has_code ? std::move(theirs) : own;
+  if (hlo::HasTrait(module[id].opcode, hlo::kTraitNoCode)) {
+    facts.compiled = own;
+    return {};
+  }
+  for (const LineageStep& step : own) {
+    if (AppliersOf(final, step.instruction).empty()) add(step);
+  }
+  facts.compiled = std::move(theirs);
   return {};
 }
 

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <string_view>
+#include <set>
 
 #include "core/analysis/compilation/logged_fusion.h"
 #include "core/base/closest_text.h"
@@ -24,9 +23,9 @@ Result<std::vector<std::string>> UsersByName(const dump::DumpModel& model, int32
       if (hint.empty()) hint = hlo::SimilarInstruction(**read, name);
       continue;
     }
+    std::set<hlo::InstructionId> seen;
     for (const hlo::InstructionId user : hlo::UserIndex(**read).users(id)) {
-      const std::string_view each = (**read).name(user);
-      if (std::ranges::find(users, each) == users.end()) users.emplace_back(each);
+      if (seen.insert(user).second) users.emplace_back((**read).name(user));
     }
     return users;
   }

@@ -86,25 +86,24 @@ class Search {
 
   using Line = std::pair<size_t, uint32_t>;  // subject, line
 
-  std::vector<Line> RightLines() const {
-    std::vector<Line> lines;
+  std::set<Line> RightLines() const {
+    std::set<Line> lines;
     for (const Trial& trial : tried_) {
-      if (trial.wrong == 0) lines.emplace_back(trial.subject, trial.edit.line);
+      if (trial.wrong == 0) lines.emplace(trial.subject, trial.edit.line);
     }
     return lines;
   }
   bool HasRight() const { return !RightLines().empty(); }
 
-  static bool IsBeside(const Trial& trial, const std::vector<Line>& lines) {
-    return std::ranges::any_of(lines, [&](const Line& line) {
-      return trial.subject == line.first && trial.edit.line + kBeside >= line.second &&
-             trial.edit.line <= line.second + kBeside;
-    });
+  static bool IsBeside(const Trial& trial, const std::set<Line>& lines) {
+    const uint32_t line = trial.edit.line;
+    const auto at = lines.lower_bound({trial.subject, line - std::min(line, kBeside)});
+    return at != lines.end() && at->first == trial.subject && at->second <= line + kBeside;
   }
 
   // As many as there is work left for, the most suspect lines first; of `beside`, unless it is
   // empty, lines that are near one of them.
-  void TryLevel(uint32_t level, const std::vector<Line>& beside = {}) {
+  void TryLevel(uint32_t level, const std::set<Line>& beside = {}) {
     std::vector<Trial*> todo;
     for (Trial& trial : tried_) {
       if (trial.edit.level != level) continue;

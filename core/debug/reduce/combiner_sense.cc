@@ -1,6 +1,7 @@
 #include "core/debug/reduce/combiner_sense.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <vector>
 
 #include "core/hlo/opcode_table.h"
@@ -37,10 +38,12 @@ bool CombinesBoth(const Module& module) {
   static constexpr hlo::OpcodeSet kCombine = {Opcode::kReduce, Opcode::kReduceWindow,
                                               Opcode::kSelectAndScatter, Opcode::kAllReduce,
                                               Opcode::kReduceScatter};
+  std::unordered_set<ComputationId> known;  // to depend on both
   return std::ranges::all_of(module.instructions(), [&](const hlo::Instruction& instruction) {
     if (!kCombine.Has(instruction.opcode)) return true;
     const std::vector<ComputationId> called = module.CalledComputations(instruction);
-    return called.empty() || DependsOnBoth(module, called.back());
+    return called.empty() || !known.insert(called.back()).second ||
+           DependsOnBoth(module, called.back());
   });
 }
 

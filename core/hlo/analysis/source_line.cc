@@ -91,10 +91,12 @@ std::string_view OpNameOf(const Module& module, InstructionId id) {
 std::vector<std::string_view> NamesIn(std::string_view op_name) {
   std::vector<std::string_view> names;
   if (op_name.empty()) return names;
-  // Up to the first scope, "jit(f)"; of names without scopes nothing.
-  const size_t slash = op_name.find('/');
-  const std::string_view program =
-      slash == std::string_view::npos ? std::string_view() : op_name.substr(0, slash);
+  // Up to the first scope, "jit(f)"; of names without scopes nothing. It has no `;`, at which each
+  // comparison with it ends: the whole is linear.
+  const size_t end = op_name.find_first_of("/;");
+  const std::string_view program = end == std::string_view::npos || op_name[end] == ';'
+                                       ? std::string_view()
+                                       : op_name.substr(0, end);
   const auto is_name = [&](std::string_view rest) {
     if (program.empty()) return !rest.empty();
     return rest.starts_with(program) &&

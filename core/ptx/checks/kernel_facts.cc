@@ -96,7 +96,7 @@ KernelFacts FactsOf(const Kernel& kernel) {
         facts.shared_grain = std::min(facts.shared_grain, access.bytes);
       if (!global) continue;
       facts.global_grain = std::min(facts.global_grain, access.bytes);
-      facts.updates_global |= IsAtomic(in.operation);
+      facts.updates_global |= access.mode == AccessMode::kUpdate;
       if (access.writes()) {
         const Origins origins = pointers.Of(kernel.slots[in.first_slot + access.operand]);
         written |= origins == 0 ? kAny : origins;

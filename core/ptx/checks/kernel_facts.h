@@ -21,7 +21,8 @@ struct KernelFacts {
   std::vector<bool> writes;
   // It has loads that watch for what other blocks write: blocks order one another.
   bool orders_blocks = false;
-  // It has atomics on memory that all blocks see: what one leaves there comes from several.
+  // It has atomics or reductions on memory that all blocks see: what one leaves there comes from
+  // several.
   bool updates_global = false;
   bool has_barriers = false;  // mbarriers
   bool has_tensor_memory = false;

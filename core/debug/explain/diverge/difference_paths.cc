@@ -129,6 +129,12 @@ std::vector<int64_t> ResultsFrom(const Module& module, InstructionId from,
   } else {
     is_reached.assign(module.shape(root).LeafCount(), on_path[root.index]);
   }
+  if (from == root && !leaves.empty()) {
+    std::ranges::fill(is_reached, false);
+    for (const int64_t leaf : leaves) {
+      if (std::cmp_less(leaf, is_reached.size())) is_reached[static_cast<size_t>(leaf)] = true;
+    }
+  }
   std::vector<int64_t> reached;
   std::ranges::copy_if(results, std::back_inserter(reached), [&](int64_t result) {
     return std::cmp_less(result, is_reached.size()) && is_reached[static_cast<size_t>(result)];

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
@@ -77,6 +78,11 @@ void AddLimits(const hlo::Module& module, hlo::InstructionId id, const Add& add)
     const hlo::Shape& shape = module.shape(operands[operand]);
     return shape.IsArray() && d < shape.rank() ? shape.dimension(d) : 0;
   };
+  // Of what begins there and has that size. A file may have any numbers.
+  const auto add_end = [&](int64_t begin, int64_t size) {
+    int64_t end = 0;
+    if (!__builtin_add_overflow(begin, size, &end)) add(end);
+  };
   if (instruction.opcode == hlo::Opcode::kSlice) {
     for (const int64_t bound : module.GetInts(instruction, AttributeKey::kSlice)) add(bound);
   }
@@ -84,14 +90,15 @@ void AddLimits(const hlo::Module& module, hlo::InstructionId id, const Add& add)
     const auto padding = module.GetInts(instruction, AttributeKey::kPadding);
     for (size_t i = 0; i + 2 < padding.size(); i += 3) {
       add(padding[i]);
-      add(padding[i] + size_of(0, i / 3));
+      add_end(padding[i], size_of(0, i / 3));
     }
   }
   if (instruction.opcode == hlo::Opcode::kConcatenate) {
     const auto dimensions = module.GetInts(instruction, AttributeKey::kDimensions);
     int64_t end = 0;
     for (size_t i = 0; i < operands.size() && !dimensions.empty(); ++i)
-      add(end += size_of(i, static_cast<size_t>(dimensions[0])));
+      if (!__builtin_add_overflow(end, size_of(i, static_cast<size_t>(dimensions[0])), &end))
+        add(end);
   }
   if (instruction.opcode != hlo::Opcode::kReduceWindow) return;
   const hlo::Window* const window = hlo::FindWindow(module, id);
@@ -100,7 +107,7 @@ void AddLimits(const hlo::Module& module, hlo::InstructionId id, const Add& add)
     if (each.size < 2 && each.padding_low == 0) continue;
     add(each.size);
     add(each.padding_low);
-    add(each.padding_low + size_of(0, d));
+    add_end(each.padding_low, size_of(0, d));
   }
 }
 
@@ -119,7 +126,7 @@ std::vector<int64_t> SizesIn(const hlo::Module& alone) {
   std::set<int64_t> sizes;
   // Elements up to a place; the last one, or the one before.
   const auto add = [&](int64_t size) {
-    if (sizes.size() >= kMaxSizes) return;
+    if (sizes.size() >= kMaxSizes || size < 0) return;
     sizes.insert(size);
     sizes.insert(size - 1);
   };
@@ -144,27 +151,26 @@ std::vector<LookFirst> LinesToLookAt(const KernelFinding& finding,
                                      const ExplainingSwitch& explains) {
   std::vector<LookFirst> lines;
   std::set<Line> known;
-  const auto add = [&](const std::string& kernel, uint32_t line, std::string text,
-                       std::string why) {
+  // A text that is not given is looked up, which reads the kernel up to there.
+  const auto add = [&](const std::string& kernel, uint32_t line, std::string why,
+                       std::optional<std::string> text = {}) {
     if (lines.size() >= kMaxLines || !known.emplace(kernel, line).second) return;
-    lines.push_back({kernel, FileOf(kernels, kernel), line, std::move(text), std::move(why)});
+    if (!text) text = TextOf(kernels, kernel, line);
+    lines.push_back({kernel, FileOf(kernels, kernel), line, *std::move(text), std::move(why)});
   };
-  for (const replay::TriedEdit& edit : edits)
-    add(edit.kernel, edit.line, TextOf(kernels, edit.kernel, edit.line), WhyOf(edit));
+  for (const replay::TriedEdit& edit : edits) add(edit.kernel, edit.line, WhyOf(edit));
   for (const replay::RunFinding& found :
        std::span(finding.checks).first(std::min(finding.checks.size(), kMaxFindings))) {
     for (const auto& side : {found.at, found.other}) {
       if (!side || side->line <= 0) continue;
       const auto line = static_cast<uint32_t>(side->line);
-      add(found.kernel, line, TextOf(kernels, found.kernel, line),
-          fmt::format("the checks find it: {}", found.kind));
+      add(found.kernel, line, fmt::format("the checks find it: {}", found.kind));
     }
   }
   const auto ranked = RankedLines(finding);
   const std::set<Line> switched(explains.lines.begin(), explains.lines.end());
   const auto add_switched = [&](const Line& line) {
-    add(line.first, line.second, TextOf(kernels, line.first, line.second),
-        fmt::format("explains the difference: {}", explains.what));
+    add(line.first, line.second, fmt::format("explains the difference: {}", explains.what));
   };
   for (const Line& line : ranked) {
     if (switched.contains(line)) add_switched(line);
@@ -175,7 +181,7 @@ std::vector<LookFirst> LinesToLookAt(const KernelFinding& finding,
   std::map<uint32_t, const KernelLine*> by_rank;
   for (const KernelLine& line : finding.slice) by_rank.try_emplace(line.rank, &line);
   for (const auto& [rank, line] : by_rank)
-    add(line->kernel.empty() ? finding.kernel : line->kernel, line->line, line->text, WhyOf(*line));
+    add(line->kernel.empty() ? finding.kernel : line->kernel, line->line, WhyOf(*line), line->text);
   return lines;
 }
 
