@@ -77,7 +77,7 @@ Loop TakeInnermost(std::vector<Loop>& loops) {
 }
 
 // Sums in the shortest vector of the instruction that adds up products of bytes.
-constexpr int64_t kLeastSums = 4;
+constexpr int64_t kMinSums = 4;
 
 // Of the last free dimensions of an operand that are neighbours; of all, where they will be.
 int64_t FreeBlockSize(const Shape& shape, const hlo::DotSide& dims, bool all) {
@@ -152,7 +152,7 @@ bool TakesByteProducts(const Module& module, InstructionId dot) {
   const bool are_moved = !dims.rhs.IsFree(std::ssize(right.dimensions()) - 1);
   return left.dimension(left.rank() - 1) >= kByteGroup &&
          FreeBlockSize(left, dims.lhs, false) >= kDotFewRows &&
-         FreeBlockSize(right, dims.rhs, are_moved) >= kLeastSums;
+         FreeBlockSize(right, dims.rhs, are_moved) >= kMinSums;
 }
 
 hlo::ElementType SumTypeOf(const hlo::Module& module, hlo::InstructionId contraction) {

@@ -121,7 +121,7 @@ class Pictures(FolderTest):
         self.assertTrue(frames[0].startswith('cluster_0: 2 nodes on GPU:0'), frames)
         self.assertIn('strings', orange[0])
         # x goes in twice, to one box: its bytes are those of each value that crosses.
-        self.assertEqual(sorted(one for one in texts if one.endswith(' kB') or one.endswith(' B')), ['4.1 kB', '8.2 kB', 'copied 4.1 kB'])
+        self.assertEqual(sorted(one for one in texts if one.endswith(' kB') or one.endswith(' B')), ['4.10 kB', '8.19 kB', 'copied 4.10 kB'])
         self.assertEqual([one for one in texts if re.match(r'[CG]PU:0 ', one)], ['CPU:0 1 node', 'GPU:0 4 nodes'])
         before = self.write('before.pbtxt', node('x', '_Arg', gpu) + node('net/mul', 'Mul', gpu, ['x', 'x']))
         self.assertNotIn('auto-clustering', show(before)[1])  # nothing was marked yet
