@@ -54,7 +54,7 @@ void AddBounds(const debug::RunSpec& request, std::vector<std::string>& argument
 // Status and verdict of `bundle check` in a process of its own.
 Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::string& path,
                                                                  const debug::RunSpec& request,
-                                                                 bool others,
+                                                                 int further,
                                                                  const std::stop_token& stop) {
   ChildOptions options{
       .program = kThisProgram,
@@ -76,7 +76,7 @@ Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::stri
   AddBounds(request, options.arguments);
   const auto begin = std::chrono::steady_clock::now();
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
-  const std::string output = child.ReadAll(stop, begin + debug::LongestReplay(request, others));
+  const std::string output = child.ReadAll(stop, begin + debug::LongestReplay(request, further));
   constexpr std::chrono::seconds kToEnd(10);
   const auto exit = child.Wait(kToEnd);
   if (child.passed_deadline()) {
@@ -218,9 +218,10 @@ Result<debug::MadeBundle> PackBundle(const BundleInput& input, BundleFindings fi
   HLOSCOPE_ASSIGN_OR_RETURN(
       debug::BundleSource source,
       ReadSource(input, std::move(findings), options, run, out, limits, stop));
-  const bool others = source.reduced != nullptr || source.after_pass != nullptr;
-  source.replay = [&, others](const std::string& path) {
-    return ReplayInCleanProcess(path, request, others, stop);
+  const int further = (source.other != nullptr ? 2 : 0) + (source.after_pass != nullptr ? 2 : 0) +
+                      (source.reduced != nullptr ? 1 : 0);
+  source.replay = [&, further](const std::string& path) {
+    return ReplayInCleanProcess(path, request, further, stop);
   };
   HLOSCOPE_ASSIGN_OR_RETURN(debug::MadeBundle made, debug::CreateBundle(source, stop));
   HLOSCOPE_TRY(WriteBundle(out, made.bytes));

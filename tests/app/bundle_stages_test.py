@@ -2,6 +2,7 @@
 """`diverge --passes DUMP`: its bundles, whose modules around the pass are compared once more, and words of its tries: bundle_stages_test.py HLOSCOPE."""
 import json
 import os
+import shlex
 import struct
 import subprocess
 import sys
@@ -11,6 +12,48 @@ import zipfile
 from command_tests import FolderTest, npy
 
 HLOSCOPE = os.path.abspath(sys.argv[1])
+# The index has to be in range before the pass, where values are made up for it, and need not be behind it.
+SLICE = '''HloModule m
+ENTRY e {
+  a = f32[64] parameter(0)
+  i = s32[] parameter(1)
+  ROOT r = f32[1] dynamic-slice(a, i), dynamic_slice_sizes={1}
+}
+'''
+SELECT = '''HloModule m
+ENTRY e {
+  a = f32[64] parameter(0)
+  i = s32[] parameter(1)
+  k = s32[] constant(32)
+  c = pred[] compare(i, k), direction=LT
+  cb = pred[1] broadcast(c), dimensions={}
+  l = f32[1] slice(a), slice={[0:1]}
+  h = f32[1] slice(a), slice={[63:64]}
+  ROOT r = f32[1] select(cb, l, h)
+}
+'''
+INFEED = '''  t = token[] after-all()
+  u = ((f32[1]), token[]) infeed(t)
+  v = (f32[1]) get-tuple-element(u), index=0
+  w = f32[1] get-tuple-element(v), index=0
+  ROOT z = f32[1] add(r, w)
+}
+'''
+TANH = '''HloModule m
+ENTRY e {
+  x = f32[64] parameter(0)
+  y = bf16[64] convert(x)
+  ROOT t = bf16[64] tanh(y)
+}
+'''
+ROUNDED = '''HloModule m
+ENTRY e {
+  x = f32[64] parameter(0)
+  p = f32[64] reduce-precision(x), exponent_bits=8, mantissa_bits=13
+  ROOT r = f32[64] add(p, p)
+}
+'''
+DIFFER = '; the modules before and after the pass differ here too'
 
 
 class StagesTest(FolderTest):
@@ -67,6 +110,56 @@ class StagesTest(FolderTest):
             check = self.check({**parts, **changed})
             self.assertEqual((check['status'], check['stages']), (status, stages), check)
             self.assertIn(said, check['verdict'])
+
+    def dump(self, before, after, name='dump'):
+        os.makedirs(self.path(name))
+        self.path(name + '/module_0000.m.before_optimizations.txt', before)
+        self.path(name + '/module_0000.m.0001.simplification.after_algsimp.before_dce.txt', after)
+        return self.path(name)
+
+    def test_what_differs_within_the_bounds(self):
+        """A pass that is blamed for another operation, or for a rounding that is lost."""
+        inputs = self.npy_inputs(('<f4', [64], [0.005 * n for n in range(64)]))
+        rounded = self.dump(ROUNDED, ROUNDED.replace('add(p, p)', 'add(x, x)'), 'rounded')
+        for arguments in ([self.dump(TANH, TANH.replace('tanh(', 'sine(')), *inputs, '--values', 'all'], [rounded]):
+            line, parts = self.made('diverge', '--passes', *arguments, '--platform', 'interpreter', code=1)
+            self.assertIs(line['passes'][0]['within_bounds'], True, line)
+            self.assertEqual(line['bundle']['replayed'], 'reproduced', line)
+            self.assertEqual(json.loads(parts['manifest.json'])['replay_verdict'],
+                             'reproduced: nothing fails, as recorded' + DIFFER + ', within the bounds')
+            check = self.check({**parts, 'after_pass.hlo': parts['before_pass.hlo']})
+            self.assertEqual((check['status'], check['stages']), ('not_reproduced', 'not_reproduced'), check)
+            self.assertIn('the modules before and after the pass agree here', check['verdict'])
+
+    def test_inputs_are_those_of_the_verdict(self):
+        line, parts = self.made('diverge', '--passes', self.dump(SLICE, SELECT), '--platform', 'interpreter', code=1)
+        self.assertEqual(line['bundle']['replayed'], 'reproduced', line)
+        self.assertEqual(json.loads(parts['manifest.json'])['replay_verdict'], 'reproduced: nothing fails, as recorded' + DIFFER)
+        # So are those of the commands in its report.
+        for name in ('module.hlo', 'before_pass.hlo', 'after_pass.hlo'):
+            self.path(name, parts[name].decode())
+        report = parts['report.md'].decode().splitlines()
+        at = report.index('hloscope diverge after_pass.hlo before_pass.hlo --inputs inputs.npz')
+        for command, code in zip(report[at - 1:at + 1], (0, 1)):
+            done = subprocess.run([HLOSCOPE, *shlex.split(command)[1:]], capture_output=True, text=True, timeout=300, cwd=self.folder)
+            self.assertEqual(done.returncode, code, command + done.stdout + done.stderr)
+        self.assertIn('select became dynamic-slice', done.stdout)
+        # A run that ended before it read values that were given is replayed without them; the stages are not.
+        manifest = json.loads(parts['manifest.json'])
+        manifest['recorded'].update(inputs_made_up=False, inputs_unread=True)
+        check = self.check({**parts, 'manifest.json': json.dumps(manifest)})
+        self.assertEqual((check['status'], check['stages']), ('reproduced', 'cannot'), check)
+        self.assertIn('could not be compared here: the bundle does not have the values that they take', check['verdict'])
+
+    def test_inputs_of_a_run_that_ended_before_them(self):
+        slices, select = (text.replace('ROOT r', 'r').removesuffix('}\n') + INFEED for text in (SLICE, SELECT))
+        dump = self.dump(slices, select)
+        if self.run_tool('run', self.path('s.hlo', SLICE), '--platform', 'xla-cpu')[0] != 0:
+            self.skipTest('xla-cpu is not here')
+        line, parts = self.made('diverge', '--passes', dump, '--platform', 'xla-cpu', code=1)
+        self.assertIs(json.loads(parts['manifest.json'])['recorded']['inputs_unread'], True)
+        self.assertEqual(line['bundle']['replayed'], 'reproduced', line)
+        self.assertTrue(json.loads(parts['manifest.json'])['replay_verdict'].endswith(DIFFER), parts['manifest.json'])
 
     def test_what_was_compared_explains_nothing(self):
         dump = self.path('dump')

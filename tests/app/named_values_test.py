@@ -252,7 +252,9 @@ class GivenConstants(FolderTest):
     def test_the_command_of_the_stages_has_the_options_of_the_run(self):
         dump = self.dump(ELIDED, ELIDED, ELIDED.replace('add(a, k)', 'subtract(a, k)'))
         options = '--seed 3 --edge-values --denormals flush --fill-elided 2 --abs_error_bound 0.5'
-        command = f'hloscope diverge after_pass.hlo before_pass.hlo {options}'
+        generated = options.replace(' --abs_error_bound 0.5', '')
+        command = (f'hloscope run module.hlo --platform interpreter {generated} --save-inputs inputs.npz\n'
+                   f'hloscope diverge after_pass.hlo before_pass.hlo {options.replace(" --edge-values", "")} --inputs inputs.npz')
         parts, _ = self.parts('diverge', '--passes', dump, *options.split(), '--bundle')
         self.assertIn(command + '\n', parts['report.md'].decode())
         self.assertEqual(json.loads(parts['manifest.json'])['replay_verdict'],

@@ -192,6 +192,17 @@ TEST_F(BundleTest, ChecksRunsThatDoNotFail) {
   EXPECT_EQ(check->report->status, RunStatus::kRan);
 }
 
+// Each run may take its deadline.
+TEST(LongestReplay, CountsTheRuns) {
+  using std::chrono::seconds;
+  RunSpec run;
+  run.test.name = "interpreter";
+  run.budget.seconds = 100;
+  const auto started = LongestReplay(run, 0) - seconds(100);
+  EXPECT_EQ(LongestReplay(run, 2) - started, seconds(300));
+  EXPECT_EQ(LongestReplay(run, 3) - started, seconds(400));
+}
+
 TEST_F(BundleTest, NamesAMissingPlatform) {
   auto parts = GoodParts();
   std::string& manifest = parts.front().second;

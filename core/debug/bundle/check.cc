@@ -72,7 +72,7 @@ class Check {
     check_.report = RunModule(loaded.module, request_, stop);
     Judge(*check_.report, *loaded.module);
     if (check_.missing.empty()) {
-      CheckPass(stop);
+      CheckPass(*loaded.module, stop);
       HLOSCOPE_TRY(CheckReduced(scratch.path(), stop));
     }
     BoundTexts(check_.missing);
@@ -249,20 +249,17 @@ class Check {
   }
 
   // Whether the modules around the pass that is blamed differ.
-  void CheckPass(const std::stop_token& stop) {
+  void CheckPass(const hlo::Module& module, const std::stop_token& stop) {
     if (!HasStages()) return;
-    const auto before = ModuleOf(BundlePart::kBeforePass), after = ModuleOf(BundlePart::kAfterPass);
-    StagesCheck stages{StagesStatus::kCannot,
-                       "the modules before and after the pass could not be compared here: "};
-    if (before && after) {
-      stages = CheckStages(*before, *after, request_, stop);
+    const Result<StagesCheck> stages = CompareStages(module, stop);
+    if (stages) {
+      check_.stages = stages->differ ? CheckStatus::kReproduced : CheckStatus::kNotReproduced;
+      check_.verdict += "; " + stages->clause;
     } else {
-      stages.clause += (before ? after : before).error().ToString();
+      check_.stages = CheckStatus::kCannot;
+      check_.verdict += "; the modules before and after the pass could not be compared here: " +
+                        stages.error().ToString();
     }
-    check_.verdict += "; " + stages.clause;
-    check_.stages = stages.status == StagesStatus::kDiffer  ? CheckStatus::kReproduced
-                    : stages.status == StagesStatus::kAgree ? CheckStatus::kNotReproduced
-                                                            : CheckStatus::kCannot;
     // Where the run of the whole shows nothing, the pass is what the bundle is about.
     if (manifest_.recorded.failure || !HoldsDifference()) return;
     if (check_.status != CheckStatus::kReproduced || check_.stages != CheckStatus::kNotReproduced) {
@@ -271,6 +268,24 @@ class Check {
     check_.status = CheckStatus::kNotReproduced;
     constexpr std::string_view kReproduced = "reproduced: ";
     check_.verdict.replace(0, kReproduced.size(), "not reproduced: ");
+  }
+
+  // On what the run of `module` is given.
+  Result<StagesCheck> CompareStages(const hlo::Module& module, const std::stop_token& stop) const {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto before, ModuleOf(BundlePart::kBeforePass));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto after, ModuleOf(BundlePart::kAfterPass));
+    // A run that ended before it read any value is replayed without them.
+    const RecordedRun& recorded = manifest_.recorded;
+    const bool lacks_inputs = !recorded.inputs_generated && request_.inputs.files.empty();
+    if (lacks_inputs || (recorded.infeed_given && request_.inputs.infeed.empty())) {
+      return InputError("the bundle does not have the values that they take",
+                        "ask for a bundle made with --values all");
+    }
+    RunSpec request = request_;
+    HLOSCOPE_ASSIGN_OR_RETURN(std::vector<hlo::Literal> arguments,
+                              ArgumentsOfRun(module, request_, *check_.report, stop));
+    request.inputs = request_.inputs.With(std::move(arguments));
+    return CheckStages(before, after, request, BlamesWithinBounds(bundle_), stop);
   }
 
   // Whether a verdict is in the bundle that its run does not show, as of stages of a dump.
@@ -413,12 +428,12 @@ std::string_view ToString(CheckStatus status) {
   return kTexts[static_cast<size_t>(status)];
 }
 
-std::chrono::milliseconds LongestReplay(const RunSpec& run, bool others) {
+std::chrono::milliseconds LongestReplay(const RunSpec& run, int further) {
   constexpr std::chrono::seconds kToStartAndRead(10);
   constexpr double kLongest = 1e9;  // seconds
   const double steps =
       1 + (LoadsApart(run.test.name) ? 1 : 0) + (LoadsApart(run.reference.name) ? 1 : 0);
-  const double seconds = std::min(SecondsOf(run) * steps * (others ? 2 : 1), kLongest);
+  const double seconds = std::min(SecondsOf(run) * steps * (1 + further), kLongest);
   return kToStartAndRead + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 

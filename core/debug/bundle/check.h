@@ -38,9 +38,10 @@ struct BundleCheck {
 Result<BundleCheck> CheckBundle(const dump::BundleFile& bundle, const RunSpec& own,
                                 const std::stop_token& stop = {});
 
-/// The longest that the replay of such a run takes, and of the reduced module or those around a
-/// pass where there are `others`: each its deadline, and starting and reading as well.
-std::chrono::milliseconds LongestReplay(const RunSpec& run, bool others);
+/// The longest that the replay of such a run takes and of so many further ones, each its deadline,
+/// and starting and reading as well. Further are two for another module whose results are expected,
+/// two for the modules around a pass and one for a reduced module.
+std::chrono::milliseconds LongestReplay(const RunSpec& run, int further);
 
 // How a run went, as a bundle records it; names of `module` do not count.
 RecordedRun RecordOf(const RunReport& report, const hlo::Module& module);

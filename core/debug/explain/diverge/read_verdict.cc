@@ -136,6 +136,7 @@ PassBlame BlameOf(const Json& json) {
   Take(json, "file_before", blame.file_before);
   Take(json, "file_after", blame.file_after);
   Take(json, "restores", blame.restores);
+  Take(json, "within_bounds", blame.within_bounds);
   blame.place = PlaceOf(json);
   blame.edit = EditOf(json);
   blame.worst = ComparisonOf(Part(json, "worst"));

@@ -63,28 +63,61 @@ Status CheckSameParameters(const Module& first, const Module& second, const Limi
   return {};
 }
 
+// As they can be compared.
+struct Comparable {
+  std::shared_ptr<const Module> first, second;
+};
+
+Result<Comparable> MakeComparable(const std::shared_ptr<const Module>& first,
+                                  const std::shared_ptr<const Module>& second, const RunSpec& spec,
+                                  const ModuleFiles& files) {
+  ResultSharding results(spec.limits);
+  (void)results.Complete(first);
+  const auto meant = results.Complete(second), own = results.Complete(first);
+  if (meant == nullptr || own == nullptr) {
+    return std::unexpected(
+        Error{ErrorClass::kUnsupported,
+              "one module is partitioned, and the sharding of its results is unknown",
+              {},
+              "dump with --xla_dump_hlo_as_proto: the .hlo.pb says it"});
+  }
+  HLOSCOPE_TRY(CheckElided(*first, *second, spec, files));
+  return Comparable{own, meant};
+}
+
 }  // namespace
 
 DivergeVerdict ExplainTwoModules(const std::shared_ptr<const Module>& first,
                                  const std::shared_ptr<const Module>& second, const RunSpec& spec,
                                  const ModuleFiles& files, const std::stop_token& stop) {
-  ResultSharding results(spec.limits);
-  (void)results.Complete(first);
-  const auto meant = results.Complete(second), own = results.Complete(first);
-  if (meant == nullptr || own == nullptr) {
-    return RefusedVerdict({ErrorClass::kUnsupported,
-                           "one module is partitioned, and the sharding of its results is unknown",
-                           {},
-                           "dump with --xla_dump_hlo_as_proto: the .hlo.pb says it"});
-  }
-  if (const Status alike = CheckElided(*first, *second, spec, files); !alike) {
-    return RefusedVerdict(alike.error());
-  }
+  const Result<Comparable> both = MakeComparable(first, second, spec, files);
+  if (!both) return RefusedVerdict(both.error());
   StageValues values(spec, stop);
-  DivergeVerdict verdict = FindDifference(values, own, meant, files, stop);
+  DivergeVerdict verdict = FindDifference(values, both->first, both->second, files, stop);
   if (verdict.status != RunStatus::kError) return verdict;
   const Status same = CheckSameParameters(*first, *second, spec.limits, files);
   return same ? verdict : RefusedVerdict(same.error());
+}
+
+Result<ResultsOfTwo> EvaluateTwoModules(const std::shared_ptr<const Module>& first,
+                                        const std::shared_ptr<const Module>& second,
+                                        const RunSpec& spec, const ModuleFiles& files,
+                                        const std::stop_token& stop) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const Comparable both, MakeComparable(first, second, spec, files));
+  const StageValues values(spec, stop);
+  const auto results_of = [&](const std::shared_ptr<const Module>& module,
+                              const std::string& file) -> Result<Leaves> {
+    Result<Leaves> results = values.Plain(module);
+    if (results) return results;
+    HLOSCOPE_TRY(CheckSameParameters(*first, *second, spec.limits, files));
+    Error error = std::move(results).error();
+    error.place.file = file;
+    return std::unexpected(std::move(error));
+  };
+  ResultsOfTwo results;
+  HLOSCOPE_ASSIGN_OR_RETURN(results.first, results_of(both.first, files.first));
+  HLOSCOPE_ASSIGN_OR_RETURN(results.second, results_of(both.second, files.second));
+  return results;
 }
 
 }  // namespace hloscope::debug

@@ -1,4 +1,4 @@
-// ExplainTwoModules: where two modules that should mean the same begin to differ.
+// Two modules that should mean the same: where they begin to differ, and what they give.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include "core/debug/explain/diverge/verdict.h"
 #include "core/debug/explain/passes/find_pass.h"
+#include "core/debug/run/run_results.h"
 #include "core/debug/run/run_spec.h"
 #include "core/hlo/module.h"
 
@@ -20,5 +21,16 @@ DivergeVerdict ExplainTwoModules(const std::shared_ptr<const hlo::Module>& first
                                  const std::shared_ptr<const hlo::Module>& second,
                                  const RunSpec& spec, const ModuleFiles& files,
                                  const std::stop_token& stop);
+
+struct ResultsOfTwo {
+  Leaves first, second;
+};
+
+// What both give on the arguments of `spec`, one of each parameter, on the reference platform, and
+// nothing of why. Errors: what is refused above; those of the runs.
+Result<ResultsOfTwo> EvaluateTwoModules(const std::shared_ptr<const hlo::Module>& first,
+                                        const std::shared_ptr<const hlo::Module>& second,
+                                        const RunSpec& spec, const ModuleFiles& files,
+                                        const std::stop_token& stop);
 
 }  // namespace hloscope::debug
