@@ -107,6 +107,15 @@ class Explain(unittest.TestCase):
         err = run('explain', '-', text='ValueError: Length of slice indices is no match of the number of operand dimensions\n')[2]
         self.assertIn('another one: Length of slice indices must match number of operand dimensions (… vs (…)) (shape_mismatch)', err)
 
+    def test_the_end_of_a_process(self):
+        """It is told where no error stands shortly before it, and none that ends a process."""
+        end, caught = 'Segmentation fault (core dumped)\n', 'XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 37.25GiB.\n'
+        fatal = 'F0000 00:00:1795812101.707551    2744 parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --xla_dump_buffers\n'
+        for first, steps, kinds in ((caught, 0, ['out_of_memory']), (caught, 20, ['out_of_memory']), (caught, 300, ['out_of_memory', 'crash']),
+                                    (fatal, 300, ['unknown_flag']), ('', 300, ['crash'])):
+            text = first + ''.join(f'step {k}, loss 0.5\n' for k in range(steps)) + end
+            self.assertEqual([one['kind'] for one in objects(run('explain', '--json', '-', text=text)[1])], kinds, (first, steps))
+
     def test_informational_logs_have_no_error(self):
         log = ('WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n'
                'I0000 00:00:1700000000.1 7 port.cc:153] oneDNN custom operations are on. You may see slightly different numerical results\n'

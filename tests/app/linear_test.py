@@ -70,6 +70,12 @@ def trace(path, n):
     return write(os.path.dirname(path), os.path.basename(path), json.dumps({'traceEvents': events}))
 
 
+# Beginnings of error texts that are none where they stand, many in a line; the nodes of one message.
+LONG_LINES = (' we saw a Segmentation fault (core dumped)', ' a CUDA_ERROR_OUT_OF_MEMORY', ' users NOT_FOUND: 3,', ' x "INTERNAL: ')
+NODES_HEAD = 'Detected unsupported operations when trying to compile graph f[_XlaMustCompile=true] on XLA_CPU_JIT: StringLower ('
+NODES = "No registered 'StringLower' OpKernel for XLA_CPU_JIT devices compatible with node {{{{node lower_{0}}}}} "
+
+
 # By name: the arguments for a folder of inputs of one size.
 COMMANDS = {
     'show': lambda d: ['show', d + '/m.hlo'],
@@ -87,6 +93,8 @@ COMMANDS = {
     'verify': lambda d: ['verify', '--strict', d + '/m.hlo'],
     'convert': lambda d: ['convert', d + '/m.hlo', d + '/m.hlo.pb'],
     'compare': lambda d: ['compare', d + '/m.hlo', d + '/dump/module_0001.jit_f.0001.simplify.after_one.before_two.txt'],
+    'explain long lines': lambda d: ['explain', d + '/long.log'],
+    'explain nodes': lambda d: ['explain', d + '/nodes.log'],
     'profile': lambda d: ['profile', d + '/t.trace.json', '--module', d + '/m.hlo', '--json'],
 }
 
@@ -114,6 +122,8 @@ def main():
             write(folder, 'm.hlo', module(n))
             write(folder, 'tuple.hlo', elements(n))
             dump(folder + '/dump', n)
+            write(folder, 'long.log', ''.join(text * n + '\n' for text in LONG_LINES))
+            write(folder, 'nodes.log', NODES_HEAD + ''.join(NODES.format(k) for k in range(n)) + '\n')
             trace(folder + '/t.trace.json', n)
             folders.append(folder)
         counts = {name: [pool.submit(work, COMMANDS[name](folder)) for folder in folders] for name in chosen}

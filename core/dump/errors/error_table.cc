@@ -1,6 +1,8 @@
 // Rows are found by the first bytes of what their matches begin with.
 #include "core/dump/errors/error_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -11,6 +13,8 @@ namespace hloscope::dump {
 namespace {
 
 constexpr size_t kKeyLength = 4;
+constexpr size_t kMaxAround = 300;    // bytes of a line that are looked at on a side of a place
+constexpr uint32_t kMaxPlaces = 100;  // of a row in a line
 
 struct Candidate {
   uint32_t row;
@@ -58,12 +62,21 @@ bool IsJsonValue(std::string_view before) {
   return before.ends_with("\":") && std::ranges::none_of(kInforms, holds);
 }
 
+// What stands before line[at]; of a long text only the first and the last bytes, so that many
+// places in a line are linear work.
+std::string Before(std::string_view line, size_t at) {
+  if (at <= 2 * kMaxAround) return std::string(line.substr(0, at));
+  return fmt::format("{}\n{}", line.substr(0, kMaxAround),
+                     line.substr(at - kMaxAround, kMaxAround));
+}
+
 // `Status: INTERNAL: …` alone is a status where the line before it says that one is not OK, as
 // TF_CHECK_OK writes it.
 bool IsStatusOfCheck(std::string_view before, std::string_view text_before) {
+  if (Trim(before) != "Status:") return false;
   if (!text_before.empty()) text_before.remove_suffix(1);  // the line's end
   const std::string_view previous = text_before.substr(text_before.rfind('\n') + 1);
-  return Trim(before) == "Status:" && previous.contains("Non-OK-status");
+  return previous.contains("Non-OK-status");
 }
 
 // What stands before a status where it is one: nothing, a mark of a log, the name of an exception,
@@ -105,10 +118,10 @@ bool IsCodeName(std::string_view pattern) {
 bool ReportsCode(std::string_view line, size_t at) {
   constexpr std::string_view kName =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  const std::string_view before = line.substr(0, at);
-  std::string_view behind = line.substr(at);
+  const std::string before = Before(line, at);
+  std::string_view behind = line.substr(at, kMaxAround);
   behind.remove_prefix(std::min(behind.find_first_not_of(kName), behind.size()));
-  const char level = LevelOf(line);
+  const char level = LevelOf(line.substr(0, kMaxAround));
   if (level == 'E' || level == 'F' || behind.starts_with(": ")) return true;
   if (Trim(before).empty()) return Trim(behind).empty();
   constexpr std::string_view kMarks[] = {
@@ -154,11 +167,13 @@ const std::vector<ErrorRow>& ErrorRows() {
 
 std::optional<FoundError> FindError(std::string_view text, std::string_view line) {
   std::vector<Candidate> candidates;
+  std::unordered_map<uint32_t, uint32_t> places;  // by row
   for (size_t at = 0; at + kKeyLength <= line.size(); ++at) {
     const auto rows = RowsByKey().find(line.substr(at, kKeyLength));
     if (rows == RowsByKey().end()) continue;
     for (const uint32_t row : rows->second) {
-      if (line.substr(at).starts_with(ErrorRows()[row].pattern.first()))
+      if (line.substr(at).starts_with(ErrorRows()[row].pattern.first()) &&
+          ++places[row] <= kMaxPlaces)
         candidates.push_back({row, at});
     }
   }
@@ -166,12 +181,13 @@ std::optional<FoundError> FindError(std::string_view text, std::string_view line
   const size_t begin = static_cast<size_t>(line.data() - text.data());
   for (const Candidate& candidate : candidates) {
     const ErrorRow& row = ErrorRows()[candidate.row];
-    if (row.is_general && IsStatus(row.pattern.first()) &&
-        !MayPrecedeStatus(line.substr(0, candidate.at)) &&
-        !IsStatusOfCheck(line.substr(0, candidate.at), text.substr(0, begin)))
-      continue;
-    if (row.kind == "crash" && !StandsAsEnd(line.substr(0, candidate.at),
-                                            line.substr(candidate.at + row.pattern.first().size())))
+    const size_t end = candidate.at + row.pattern.first().size();
+    if (row.is_general && IsStatus(row.pattern.first())) {
+      const std::string before = Before(line, candidate.at);
+      if (!MayPrecedeStatus(before) && !IsStatusOfCheck(before, text.substr(0, begin))) continue;
+    }
+    if (row.kind == "crash" &&
+        !StandsAsEnd(Before(line, candidate.at), line.substr(end, kMaxAround)))
       continue;
     if (IsCodeName(row.text) && !ReportsCode(line, candidate.at)) continue;
     if (auto captures = row.pattern.Match(text.substr(begin + candidate.at)))

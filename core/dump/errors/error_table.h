@@ -25,7 +25,8 @@ struct FoundError {
   const ErrorRow* row;
   Captures captures;
 };
-// The first row that fits the line, which is a part of the text.
+// The first row that fits the line, which is a part of the text. Where the first bytes of a row
+// stand more than 100 times in the line, the first 100 places are looked at.
 std::optional<FoundError> FindError(std::string_view text, std::string_view line);
 
 }  // namespace hloscope::dump

@@ -10,12 +10,11 @@
 
 #include "core/dump/errors/error_table.h"
 #include "core/dump/errors/evidence.h"
-#include "core/dump/errors/front_end.h"
+#include "core/dump/errors/line_facts.h"
 #include "core/dump/errors/log_line.h"
 #include "core/dump/errors/raised.h"
 #include "core/dump/errors/severity.h"
 #include "core/dump/errors/stated_rule.h"
-#include "core/dump/errors/traceback.h"
 #include "core/dump/readers/line_reader.h"
 #include "core/dump/tensorflow/marking.h"
 
@@ -132,8 +131,9 @@ class Explainer {
     if (IsHead(*found->row, k) || IsToldBelow(*found, k) || (k < trials_end_ && is_trial)) return;
     constexpr size_t kTrialLines = 60;  // of the errors of each algorithm, below that of all
     if (found->row->kind == "no_algorithm") trials_end_ = k + kTrialLines;
-    const std::string node = Add(*found->row, found->captures, k);
-    if (found->row->kind == "unsupported_op") AddOthers(*found->row, k, node);
+    LineFacts facts(lines_, k);
+    const std::string node = Add(*found->row, found->captures, k, facts);
+    if (found->row->kind == "unsupported_op") AddOthers(*found->row, k, node, facts);
   }
 
   // "INVALID_ARGUMENT: E0102: RuntimeProgramInputMismatch:", "Resource exhausted: From /job:…:":
@@ -161,19 +161,19 @@ class Explainer {
   }
 
   // TensorFlow lists all that it cannot compile in one message.
-  void AddOthers(const ErrorRow& row, size_t k, std::string_view first) {
+  void AddOthers(const ErrorRow& row, size_t k, std::string_view first, LineFacts& facts) {
     static const ErrorPattern other(
         "No registered '{op}' OpKernel for {device} devices compatible with node {{node {node}}}");
     std::string_view line = lines_[k];
     for (size_t at = line.find(other.first()); at != std::string_view::npos;
          at = line.find(other.first(), at + 1)) {
       auto captures = other.Match(line.substr(at));
-      if (captures && captures->find("node")->second != first) Add(row, *captures, k);
+      if (captures && captures->find("node")->second != first) Add(row, *captures, k, facts);
     }
   }
 
   // The node that the error is about, "" if it names none.
-  std::string Add(const ErrorRow& row, Captures& captures, size_t k) {
+  std::string Add(const ErrorRow& row, Captures& captures, size_t k, LineFacts& facts) {
     if (++matches_ > kMaxMatches) {
       ++left_out_;
       return {};
@@ -191,10 +191,9 @@ class Explainer {
     if (error.op.empty()) error.op = Between(lines_[k], "[Op:", "]");
     if (error.op.starts_with("__inference_") || error.op.starts_with("__forward_"))
       error.op.clear();
-    SourceLine source = FindSourceLine(lines_, k);
-    error.file = std::move(source.file);
-    error.line = source.line;
-    const bool is_definition = source.is_definition;
+    error.file = facts.source().file;
+    error.line = facts.source().line;
+    const bool is_definition = facts.source().is_definition;
     error.at_line = static_cast<int32_t>(k + 1);
     std::optional<Evidence> evidence;  // of one that is only counted nothing more is read
     if (errors_.size() < most_)
@@ -216,17 +215,12 @@ class Explainer {
     }
     if (evidence) error.reason += evidence->more;
     if (error.node.empty()) error.node = Between(lines_[k], "current tracing scope: ", ";");
-    for (size_t n = k; n + 2 > k && n < lines_.size(); --n) {
-      if (std::string code = ErrorCodeText(lines_[n]); !code.empty()) {
-        error.reason += code;
-        break;
-      }
-    }
+    error.reason += facts.code();
     error.severity = SeverityOf(error.kind, LevelOf(lines_[k]), error.reason);
     const bool is_compiled = error.fix.contains(kFunction) || error.kind == "unsupported_op";
-    if (is_compiled && FrontEndOf(lines_, k) == FrontEnd::kKeras) FitToKeras(error.fix, error.op);
+    if (is_compiled && facts.front_end() == FrontEnd::kKeras) FitToKeras(error.fix, error.op);
     std::string node = error.node;
-    if (IsKnown(error, evidence, is_definition, k)) return node;
+    if (IsKnown(error, evidence, is_definition, facts.is_cause())) return node;
     if (errors_.size() < most_) {
       if (is_definition) defined_.insert(errors_.size());
       if (row.is_general) general_.emplace(errors_.size(), captures["what"]);
@@ -238,9 +232,10 @@ class Explainer {
   }
 
   // Logs and tracebacks say the same several times, some of them without the source line.
-  // `is_definition`: the line is that of a variable, which another may replace.
+  // `is_definition`: the line is that of a variable, which another may replace. `is_cause`: it is
+  // of the stack of the operation.
   bool IsKnown(const ExplainedError& error, const std::optional<Evidence>& evidence,
-               bool is_definition, size_t k) {
+               bool is_definition, bool is_cause) {
     std::string what =
         fmt::format("{}\n{}\n{}\n{}", error.kind, error.node, error.op, error.reason);
     if (evidence) {
@@ -249,7 +244,6 @@ class Explainer {
       told_.insert(evidence->key);
     }
     // JAX raises an error once where the operation stands, and once from the call behind it.
-    const bool is_cause = lines_[k].contains("JaxStackTraceBeforeTransformation: ");
     const bool is_again = !is_cause && caused_ == what;
     if (is_cause || is_again) caused_ = is_cause ? what : "";
     auto [at, is_new] = seen_.try_emplace(what, errors_.size());
@@ -318,10 +312,11 @@ class Explainer {
       const bool vague = error.file.empty() && error.node.empty() && error.op.empty() &&
                          error.buffers.empty() && is_placed(error);
       // How a process ended says nothing beside the error that ended it.
-      const bool is_end = error.kind == "crash" && error.file.empty() &&
-                          std::ranges::any_of(kept, [](const ExplainedError& before) {
-                            return before.severity == Severity::kError;
-                          });
+      const auto ended = [&](const ExplainedError& before) {
+        return MayHaveEnded(before, lines_[static_cast<size_t>(before.at_line) - 1], error);
+      };
+      const bool is_end =
+          error.kind == "crash" && error.file.empty() && std::ranges::any_of(kept, ended);
       if (!vague && !is_end && !IsToldBetter(k)) kept.push_back(error);
     }
     errors_ = std::move(kept);

@@ -35,8 +35,8 @@ char LevelOf(std::string_view line) {
       std::ranges::all_of(line.substr(1, 4), is_digit))
     return line[0];
   if (line.size() > 30 && is_digit(line[0]) && line[4] == '-') {
-    const size_t at = line.find(": ");
-    if (at != std::string_view::npos && at < 40 && at + 3 < line.size() && line[at + 3] == ' ' &&
+    const size_t at = line.substr(0, 41).find(": ");
+    if (at != std::string_view::npos && at + 3 < line.size() && line[at + 3] == ' ' &&
         kLevels.contains(line[at + 2]))
       return line[at + 2];
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/dump/errors/log_line.h"
+
 namespace hloscope::dump {
 namespace {
 
@@ -42,5 +44,12 @@ Severity SeverityOf(std::string_view kind, char level, std::string_view reason) 
 }
 
 bool IsNote(std::string_view kind) { return IsOneOf(kind, kNotes); }
+
+bool MayHaveEnded(const ExplainedError& error, std::string_view line, const ExplainedError& end) {
+  constexpr int32_t kNear = 100;  // lines: those of a stack, or of the other threads
+  if (error.severity != Severity::kError) return false;
+  return end.at_line - error.at_line <= kNear || LevelOf(line) == 'F' ||
+         line.contains("LLVM ERROR: ") || line.contains("LLVM Fatal Error");
+}
 
 }  // namespace hloscope::dump

@@ -13,4 +13,8 @@ Severity SeverityOf(std::string_view kind, char level, std::string_view reason);
 // Whether the kind is worth a word where a log only informs of it.
 bool IsNote(std::string_view kind);
 
+// Whether `error`, which is told of `line`, may be what `end`, the end of the process, tells again:
+// it ends a process itself, or stands shortly before. One that was caught long before is not.
+bool MayHaveEnded(const ExplainedError& error, std::string_view line, const ExplainedError& end);
+
 }  // namespace hloscope::dump

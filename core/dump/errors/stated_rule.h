@@ -8,7 +8,7 @@ namespace hloscope::dump {
 
 // "meet what it demands: axis must be an int" of "axis must be an int, got 2.5"; a message that
 // says what is missing, alone possible or not there gives what follows from that. In the words of
-// the message, which are not checked; at most 300 bytes. Empty: it states no rule.
+// the message, which are not checked; at most 500 bytes. Empty: it states no rule.
 std::string FixOfRule(std::string_view message);
 
 }  // namespace hloscope::dump
