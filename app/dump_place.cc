@@ -32,6 +32,17 @@ int32_t Largest(const dump::DumpModel& model) {
   return best;
 }
 
+// "0001, 0004", the numbers of the stages that the pass left.
+std::string StagesOf(const std::vector<dump::StageEntry>& stages, std::string_view pass) {
+  std::string numbers;
+  size_t count = 0;
+  for (const dump::StageEntry& stage : stages) {
+    if (stage.pass != pass || ++count > kMaxNames) continue;
+    numbers += (numbers.empty() ? "" : ", ") + stage.name.substr(0, stage.name.find('.'));
+  }
+  return count > kMaxNames ? numbers + ", …" : numbers;
+}
+
 }  // namespace
 
 std::pair<std::string, std::string> SplitModule(std::string_view text) {
@@ -87,15 +98,18 @@ Result<int32_t> FindStage(const dump::DumpModel& model, int32_t module, std::str
       return static_cast<int32_t>(s);
     }
   }
-  ClosestText closest(name);
-  std::string of_pass;  // the numbers of the stages that a pass of that name left
+  ClosestText closest(name), pass(name);
   for (const dump::StageEntry& stage : stages) {
     closest.Offer(stage.name);
-    closest.Offer(stage.pass);
-    if (stage.pass != name) continue;
-    of_pass += (of_pass.empty() ? "" : ", ") + stage.name.substr(0, stage.name.find('.'));
+    pass.Offer(stage.pass);
   }
-  std::string hint = of_pass.empty() ? closest.Hint() : "the pass of that name left " + of_pass;
+  std::string hint = closest.Hint();
+  // A pass is no stage: its stages are.
+  if (const std::string left = StagesOf(stages, name); !left.empty()) {
+    hint = "the pass of that name left " + left;
+  } else if (hint.empty() && !pass.closest().empty()) {
+    hint = fmt::format("the pass `{}` left {}", pass.closest(), StagesOf(stages, pass.closest()));
+  }
   if (hint.empty()) hint = "`hloscope info --passes` lists the stages";
   return InputError(fmt::format("{}: no stage {}", model.path(), name), hint);
 }

@@ -108,6 +108,11 @@ class RecordCommand : public Command {
       xla_ = std::move(report.xla);
       fallbacks_ = std::move(report.fallbacks);
       keras_steps_ = std::move(report.keras_steps);
+      if (report.more_keras_steps > 0)
+        Warn(FormatText("{} without jit_compile {} not in the record",
+                        Counted(report.more_keras_steps, "more step of a Keras model",
+                                "more steps of Keras models"),
+                        VerbFor(report.more_keras_steps, "is", "are")));
       WarnOfFallbacks(fallbacks_);
     }
     if (plan->profiles) {

@@ -15,6 +15,8 @@ class ClosestText {
  public:
   explicit ClosestText(std::string_view word);
   void Offer(std::string_view candidate);
+  // Empty: none is near enough, or it is the word itself.
+  std::string_view closest() const { return closest_; }
   // "did you mean `x`?", or nothing.
   std::string Hint(std::string_view prefix = "") const;
 

@@ -12,25 +12,38 @@ namespace hloscope::dump {
 
 namespace {
 
+constexpr size_t kMax = 50;  // of one file
+
+// Records name operations and models, as many as one likes.
+void AddLeftOut(const DumpModel& model, const RunRecord& record, size_t count, std::string_view one,
+                std::string_view many, LoggedErrors& logged) {
+  if (count <= kMax) return;
+  logged.warnings.push_back(fmt::format("{}: and {}",
+                                        model.files()[static_cast<size_t>(record.file)].path,
+                                        Counted(count - kMax, one, many)));
+}
+
 // PyTorch/XLA logs nothing of what it runs on the host: `record` asks for its counters.
-void AddFallbacks(const DumpModel& model, LoggedErrors& logged) {
-  for (const RunRecord& record : ReadRunRecords(model).list) {
-    for (const auto& [operation, count] : record.host_fallbacks)
-      logged.errors.push_back({record.file, HostFallback(operation, count)});
+void AddFallbacks(const DumpModel& model, const RunRecord& record, LoggedErrors& logged) {
+  size_t count = 0;
+  for (const auto& [operation, times] : record.host_fallbacks) {
+    if (++count <= kMax) logged.errors.push_back({record.file, HostFallback(operation, times)});
   }
+  AddLeftOut(model, record, count, "more operation on the host", "more operations on the host",
+             logged);
 }
 
 // Keras logs nothing where "auto" or an argument leaves jit_compile off; where it takes back what
 // compile() asked for, the log has that as well.
-void AddKerasSteps(const DumpModel& model, LoggedErrors& logged) {
-  const bool was_logged = std::ranges::any_of(
-      logged.errors, [](const LoggedError& one) { return one.error.kind == "jit_compile_off"; });
-  for (const RunRecord& record : ReadRunRecords(model).list) {
-    for (const KerasStep& step : record.keras_steps) {
-      if (was_logged && step.reason.starts_with("layer")) continue;
-      logged.errors.push_back({record.file, ToError(step)});
-    }
+void AddKerasSteps(const DumpModel& model, const RunRecord& record, bool was_logged,
+                   LoggedErrors& logged) {
+  size_t count = 0;
+  for (const KerasStep& step : record.keras_steps) {
+    if (was_logged && step.reason.starts_with("layer")) continue;
+    if (++count <= kMax) logged.errors.push_back({record.file, ToError(step)});
   }
+  AddLeftOut(model, record, count, "more step of a Keras model without jit_compile",
+             "more steps of Keras models without jit_compile", logged);
 }
 
 }  // namespace
@@ -38,7 +51,6 @@ void AddKerasSteps(const DumpModel& model, LoggedErrors& logged) {
 LoggedErrors ErrorsInLogs(const DumpModel& model) {
   LoggedErrors logged;
   if (!model.left_out().empty()) logged.warnings.push_back(model.path() + ": " + model.left_out());
-  constexpr size_t kMax = 50;  // of one file
   for (size_t k = 0; k < model.files().size(); ++k) {
     const FileEntry& file = model.files()[k];
     if (file.role != FileRole::kRunLog) continue;
@@ -56,8 +68,11 @@ LoggedErrors ErrorsInLogs(const DumpModel& model) {
       logged.warnings.push_back(fmt::format("{}: {}, see `hloscope explain`", file.path,
                                             Counted(left_out, "more error")));
   }
-  AddFallbacks(model, logged);
-  AddKerasSteps(model, logged);
+  const bool was_logged = std::ranges::any_of(
+      logged.errors, [](const LoggedError& one) { return one.error.kind == "jit_compile_off"; });
+  const RunRecords records = ReadRunRecords(model);
+  for (const RunRecord& record : records.list) AddFallbacks(model, record, logged);
+  for (const RunRecord& record : records.list) AddKerasSteps(model, record, was_logged, logged);
   return logged;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/base/counted.h"
 #include "core/dump/advice.h"
+#include "core/dump/listing/file_role.h"
 #include "core/dump/run_record.h"
 #include "core/dump/tensorflow/graph_parts.h"
 #include "core/dump/tensorflow/marking.h"
@@ -27,26 +28,12 @@ constexpr std::string_view kPoints[] = {
     "encapsulate_subgraphs_before", "before_increase_dynamism_for_auto_jit_pass",
     "encapsulate_subgraphs",        ""};
 
-// "mark_for_compilation_2" of DIR/mark_for_compilation_2.pbtxt.gz.
-std::string_view StemOf(std::string_view path) {
-  std::string_view name = BareFileName(path);
-  return name.substr(0, name.find('.'));
-}
-
-// "mark_for_compilation" of mark_for_compilation_2.pbtxt.
-std::string_view PointOf(std::string_view path) {
-  std::string_view name = StemOf(path);
-  size_t end = name.find_last_not_of("0123456789");
-  bool counted = end != std::string_view::npos && end + 1 < name.size() && name[end] == '_';
-  return counted ? name.substr(0, end) : name;
-}
-
 std::vector<int32_t> FilesOfPoint(const DumpModel& model, std::string_view point) {
   std::vector<int32_t> files;
   for (size_t k = 0; k < model.files().size(); ++k) {
     const FileEntry& file = model.files()[k];
     if (file.role != FileRole::kTensorFlowGraph) continue;
-    if (point.empty() || PointOf(file.path) == point) files.push_back(static_cast<int32_t>(k));
+    if (point.empty() || GraphPointOf(file.path) == point) files.push_back(static_cast<int32_t>(k));
   }
   return files;
 }
@@ -72,12 +59,16 @@ void TakeAnnotation(std::string& name, const std::string& cluster) {
 
 class Together {
  public:
-  explicit Together(const DumpModel& model) : model_(model) {}
+  explicit Together(const DumpModel& model) : model_(model), records_(ReadRunRecords(model)) {
+    record_ = records_.For("");
+    if (record_ != nullptr && record_->framework != "TensorFlow") record_ = nullptr;
+  }
 
   std::shared_ptr<const TensorFlowSummary> Make() {
     ReadLogs();
     Gather();
     if (marked_) AddDeclustered();
+    for (auto& [file, facts] : facts_) facts.JudgeKeras(HadKeras2(record_));
     // A cluster compiled without its graph here is still one.
     for (const ModuleEntry& module : model_.modules()) AddCompiled(module);
     for (TensorFlowNode& node : summary_->unclustered) {
@@ -86,7 +77,8 @@ class Together {
       const bool is_input = node.why == OutsideReason::kInputPipeline;
       if (node.part.empty() && is_input && facts_[node.graph].is_keras) node.part = kKerasData;
     }
-    for (TensorFlowNode& node : summary_->in_functions) node.part = PartOfFunction(node.function);
+    for (TensorFlowNode& node : summary_->in_functions)
+      node.part = parts_.PartOfFunction(node.function);
     for (auto& [name, cluster] : clusters_) {
       cluster.part = parts_.PartOf(cluster.graph);
       AddModules(cluster);
@@ -129,10 +121,7 @@ class Together {
         !devices_.empty() && std::ranges::all_of(devices_, [](const std::string& device) {
           return TensorFlowDeviceType(device) == "CPU";
         });
-    const RunRecords records = ReadRunRecords(model_);
-    const RunRecord* record = records.For("");
-    if (record != nullptr && record->framework != "TensorFlow") record = nullptr;
-    AutoClustering state = StateByFlags(record, only_cpus);
+    AutoClustering state = StateByFlags(record_, only_cpus);
     if (saw_marked_ || was_logged_ || !summary_->clusters.empty()) {
       const bool in_scopes = saw_scopes_ && !saw_others_ && state != AutoClustering::kOn;
       state = in_scopes ? AutoClustering::kInScopes : AutoClustering::kOn;
@@ -141,18 +130,21 @@ class Together {
       LeaveUnmarked(state, FixOfState(state, only_cpus));
     }
     std::optional<std::string> smallest;
-    if (record != nullptr) smallest = record->Flag("TF_XLA_FLAGS", "tf_xla_min_cluster_size");
+    if (record_ != nullptr) smallest = record_->Flag("TF_XLA_FLAGS", "tf_xla_min_cluster_size");
     WholeFacts all;
-    for (const auto& [file, facts] : facts_) all.Add(facts);
+    for (const auto& [file, facts] : facts_) {
+      if (parts_.PartOf(file).empty()) all.Add(facts);
+    }
+    all.JudgeKeras(HadKeras2(record_));
     for (TensorFlowNode& node : summary_->unclustered) {
-      JudgeFix(node, record);
+      JudgeFix(node, record_);
       FitNode(node, facts_[node.graph], smallest);
     }
     for (TensorFlowNode& node : summary_->in_functions) {
-      JudgeFix(node, record);
+      JudgeFix(node, record_);
       FitNode(node, facts_[in_functions_[{node.function, node.name}]], smallest);
     }
-    summary_->verdict = JudgeClustering(model_, *summary_, state, all);
+    summary_->verdict = JudgeClustering(model_, records_, *summary_, state, all);
   }
 
   // Leaves out flags that the run had, and those that this TensorFlow does not take.
@@ -208,7 +200,7 @@ class Together {
       auto [at, is_new] = clusters_.try_emplace(cluster.name, cluster);
       if (is_new) at->second.graph = file;
     }
-    const auto run = runs_.find(StemOf(model_.files()[static_cast<size_t>(file)].path));
+    const auto run = runs_.find(GraphStemOf(model_.files()[static_cast<size_t>(file)].path));
     if (point.starts_with("mark")) {
       saw_marked_ = true;
       marked_graphs_.insert(MainNodes(**graph));
@@ -253,7 +245,7 @@ class Together {
   // The graph after the marking pass is dumped too: which is which the log says, or the nodes do.
   // That of a cluster's body is of the same graph, though the pass does not see it.
   bool IsOfMarkedGraph(int32_t file) {
-    const std::string_view stem = StemOf(model_.files()[static_cast<size_t>(file)].path);
+    const std::string_view stem = GraphStemOf(model_.files()[static_cast<size_t>(file)].path);
     if (runs_.contains(stem)) return marked_later_.contains(stem);
     auto graph = model_.TensorFlow(file);
     if (!graph) return true;  // told by whoever reads the graphs themselves
@@ -359,6 +351,8 @@ class Together {
   }
 
   const DumpModel& model_;
+  RunRecords records_;
+  const RunRecord* record_ = nullptr;  // of TensorFlow; null: there is none
   std::shared_ptr<TensorFlowSummary> summary_ = std::make_shared<TensorFlowSummary>();
   std::map<std::string, TensorFlowCluster> clusters_;
   std::map<std::string, MarkingRun, std::less<>> runs_;  // by the graph they marked
@@ -388,7 +382,7 @@ Result<std::shared_ptr<const TensorFlowGraph>> MakeTensorFlowGraph(const DumpMod
     return std::unexpected(std::move(error));
   }
   graph->file = file;
-  graph->name = PointOf(model.files()[static_cast<size_t>(file)].path);
+  graph->name = GraphPointOf(model.files()[static_cast<size_t>(file)].path);
   return std::make_shared<const TensorFlowGraph>(*std::move(graph));
 }
 

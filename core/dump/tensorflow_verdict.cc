@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/base/counted.h"
-#include "core/dump/errors/severity.h"
-#include "core/dump/logged_errors.h"
+#include "core/dump/errors/failed_functions.h"
 #include "core/dump/tensorflow/graph_parts.h"
 #include "core/dump/tensorflow/marking.h"
 
@@ -36,65 +36,73 @@ std::vector<std::string> CompiledFunctions(const DumpModel& model) {
   return {names.begin(), names.end()};
 }
 
-// Each function that the text says was converted.
-void AddConverted(std::string_view text, std::set<std::string>& names) {
-  for (std::string_view before :
-       {"conversion failed while converting ", "when trying to compile graph "}) {
-    for (size_t at = text.find(before); at != text.npos; at = text.find(before, at + 1)) {
-      const std::string_view name = text.substr(at + before.size(), 400);
-      names.insert(TensorFlowFunctionName(name.substr(0, name.find_first_of("[ .\n"))));
-    }
-  }
-  names.erase("");
-}
-
-// Functions with jit_compile=True whose compilation the logs say failed, and the first error.
-struct FailedFunctions {
-  std::set<std::string> names;
-  std::string what, fix;  // "AsString, p.py:4"; empty: the error is not known
-};
-FailedFunctions FindFailedFunctions(const DumpModel& model) {
-  FailedFunctions failed;
+// Those that cannot be read are in the warnings already.
+FailedFunctions ReadLogs(const DumpModel& model) {
+  FailedFunctions logs;
   for (size_t k = 0; k < model.files().size(); ++k) {
     if (model.files()[k].role != FileRole::kRunLog) continue;
-    // A log that cannot be read is in the warnings already.
     (void)model.ReadFile(static_cast<int32_t>(k), [&](std::string_view text) {
-      AddConverted(text, failed.names);
+      logs.Read(text);
       return true;
     });
   }
-  if (failed.names.empty()) return failed;
-  // Where the program catches the exception only TensorFlow's warning of it is in the log.
-  const LoggedErrors logged = ErrorsInLogs(model);
-  auto first = [&](auto is_cause) {
-    const auto at = std::ranges::find_if(
-        logged.errors, [&](const LoggedError& one) { return is_cause(one.error); });
-    return at == logged.errors.end() ? nullptr : &at->error;
-  };
-  const ExplainedError* cause =
-      first([](const ExplainedError& error) { return error.severity == Severity::kError; });
-  if (cause == nullptr) {
-    cause = first([](const ExplainedError& error) {
-      return error.severity == Severity::kWarning &&
-             SeverityOf(error.kind, '\0', error.reason) == Severity::kError;
-    });
-  }
-  if (cause == nullptr) return failed;
-  failed.what = cause->op.empty() ? cause->kind : cause->op;
-  if (!cause->file.empty()) failed.what += fmt::format(", {}:{}", cause->file, cause->line);
-  failed.fix = cause->fix;
-  return failed;
+  return logs;
 }
 
-// The models whose steps Keras leaves to TensorFlow; `sentence` names the functions that it does
-// not.
-std::string KerasText(const DumpModel& model, const WholeFacts& facts, std::string_view sentence) {
-  std::vector<std::string> models;
-  for (const RunRecord& record : ReadRunRecords(model).list) {
-    for (const KerasStep& step : record.keras_steps) models.push_back(ToText(step));
+// "a, b, c, 2 more"
+std::string Listed(const std::vector<std::string>& texts) {
+  constexpr size_t kShown = 3;
+  const std::vector<std::string> shown(
+      texts.begin(), texts.begin() + static_cast<ptrdiff_t>(std::min(texts.size(), kShown)));
+  std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  if (texts.size() > kShown) text += fmt::format(", {} more", texts.size() - kShown);
+  return text;
+}
+
+std::string NameList(const std::vector<std::string>& names) {
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) quoted.push_back("`" + name + "`");
+  return Listed(quoted);
+}
+
+// Functions with jit_compile=True that were not compiled, and what is known of why; "" where all
+// were. `fix` of the first whose fix is known.
+std::string NotCompiledText(const std::map<std::string, FailedFunction>& failed,
+                            const std::set<std::string>& lost, std::string& fix) {
+  std::string text;
+  std::vector<std::string> names, causes;
+  for (const auto& [name, function] : failed) {
+    names.push_back(name);
+    if (fix.empty()) fix = function.fix;
+    if (function.what.empty()) continue;
+    causes.push_back(failed.size() == 1 ? function.what
+                                        : fmt::format("{} (`{}`)", function.what, name));
   }
-  if (!models.empty()) return fmt::format("Keras compiled no step of {}", fmt::join(models, ", "));
-  if (!facts.is_keras || sentence.contains("`one_step_on_")) return {};
+  if (!failed.empty())
+    text = fmt::format("{} {} to be compiled as a whole (jit_compile=True), and failed{}{}",
+                       NameList(names), VerbFor(names.size(), "was", "were"),
+                       causes.empty() ? "" : ": ", Listed(causes));
+  if (!lost.empty())
+    text += fmt::format("{}{} {} to be compiled as a whole (jit_compile=True), and left no module",
+                        text.empty() ? "" : "; ", NameList({lost.begin(), lost.end()}),
+                        VerbFor(lost.size(), "was", "were"));
+  return text;
+}
+
+// The models whose steps Keras leaves to TensorFlow; `whole`: functions that it was to compile as a
+// whole. A model that is compiled anew may be among both.
+std::string KerasText(const RunRecords& records, const WholeFacts& facts,
+                      const std::set<std::string>& whole) {
+  std::vector<std::string> models;
+  std::set<std::string> known;
+  for (const RunRecord& record : records.list) {
+    for (const KerasStep& step : record.keras_steps) {
+      std::string text = ToText(step);
+      if (known.insert(text).second) models.push_back(std::move(text));
+    }
+  }
+  if (!models.empty()) return "Keras ran steps without jit_compile: " + Listed(models);
+  if (!facts.is_keras || std::ranges::any_of(whole, IsKerasStep)) return {};
   return "Keras compiled no step as a whole (jit_compile is off)";
 }
 
@@ -105,12 +113,6 @@ struct Outside {
   int64_t count = 0;
   std::vector<std::string_view> operations;  // each once
 };
-
-std::string NameList(const std::vector<std::string>& names) {
-  std::vector<std::string> quoted;
-  for (const std::string& name : names) quoted.push_back("`" + name + "`");
-  return fmt::format("{}", fmt::join(quoted, ", "));
-}
 
 std::string OutsideText(const std::vector<Outside>& all, int64_t outside) {
   constexpr size_t kShown = 3;
@@ -261,8 +263,16 @@ std::string FixOfState(AutoClustering state, bool only_cpus) {
                      only_cpus ? " --tf_xla_cpu_global_jit" : "");
 }
 
-ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummary& summary,
-                                  AutoClustering state, const WholeFacts& facts) {
+bool HadKeras2(const RunRecord* record) {
+  if (record == nullptr) return false;
+  const auto keras = record->packages.find("keras");
+  return record->packages.contains("tf_keras") ||
+         (keras != record->packages.end() && keras->second.starts_with("2."));
+}
+
+ClusteringVerdict JudgeClustering(const DumpModel& model, const RunRecords& records,
+                                  const TensorFlowSummary& summary, AutoClustering state,
+                                  const WholeFacts& facts) {
   ClusteringVerdict verdict;
   verdict.state = state;
   verdict.compiled = CompiledFunctions(model);
@@ -291,23 +301,20 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
     text = fmt::format("{} {} compiled as a whole", NameList(verdict.compiled),
                        VerbFor(verdict.compiled.size(), "was", "were"));
   std::set<std::string> lost = WholeCalls(summary);
-  FailedFunctions failed = FindFailedFunctions(model);
+  const FailedFunctions logs = ReadLogs(model);
+  std::map<std::string, FailedFunction> failed = logs.Find();
+  std::set<std::string> whole = lost;
+  whole.insert(verdict.compiled.begin(), verdict.compiled.end());
   for (const std::string& name : verdict.compiled) {
     lost.erase(name);
-    failed.names.erase(name);
+    failed.erase(name);
   }
-  for (const std::string& name : failed.names) lost.erase(name);
-  if (!failed.names.empty()) {
-    text += fmt::format(
-        "{}{} {} to be compiled as a whole (jit_compile=True), and failed{}",
-        text.empty() ? "" : "; ", NameList({failed.names.begin(), failed.names.end()}),
-        VerbFor(failed.names.size(), "was", "were"), failed.what.empty() ? "" : ": " + failed.what);
-    verdict.fix = failed.fix;
+  for (const auto& [name, function] : failed) {
+    lost.erase(name);
+    whole.insert(name);
   }
-  if (!lost.empty())
-    text += fmt::format("{}{} {} to be compiled as a whole (jit_compile=True), and left no module",
-                        text.empty() ? "" : "; ", NameList({lost.begin(), lost.end()}),
-                        VerbFor(lost.size(), "was", "were"));
+  const std::string not_compiled = NotCompiledText(failed, lost, verdict.fix);
+  if (!not_compiled.empty()) text += (text.empty() ? "" : "; ") + not_compiled;
   const bool all_eager =
       text.empty() && std::ranges::any_of(summary.unclustered, [](const TensorFlowNode& node) {
         return node.eager && !IsPlumbing(node.op);
@@ -323,7 +330,7 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
   }
   if (verdict.operations == 0) return verdict;
   const std::string_view other = text.empty() ? "" : "other ";
-  const std::string keras = KerasText(model, facts, verdict.sentence);
+  const std::string keras = KerasText(records, facts, whole);
   if (!keras.empty()) text += (text.empty() ? "" : "; ") + keras;
   const bool only_cpus = std::ranges::all_of(summary.devices, [](const std::string& device) {
     return TensorFlowDeviceType(device) == "CPU";
@@ -343,10 +350,12 @@ ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummar
     text += fmt::format("; {} of {}", Counted(others.count, "more cluster"),
                         fmt::join(others.parts, " and of "));
   if (!others.also_without_xla.empty())
-    text += fmt::format(
-        "; a call of {} ran without XLA: TensorFlow compiles a further shape when "
-        "it comes a second time",
-        NameList(others.also_without_xla));
+    text += fmt::format("; a call of {} ran without XLA, {}", NameList(others.also_without_xla),
+                        logs.fell_back()
+                            ? "and the log says that XLA could not compile a cluster (\"Falling "
+                              "back to TF function call\")"
+                            : "for instance a shape that came for the first time: TensorFlow "
+                              "compiles a further shape when it comes a second time");
   if (!verdict.fix.empty()) return verdict;
   if (!reasons.empty()) verdict.fix = reasons.front().fix;
   // What could be compiled is cut in pieces by the control flow.

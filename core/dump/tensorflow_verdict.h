@@ -22,9 +22,13 @@ AutoClustering StateByFlags(const RunRecord* record, bool only_cpus);
 // The flags that make auto-clustering look at the graphs, of those that are not set.
 std::string FixOfState(AutoClustering state, bool only_cpus);
 
-// The verdict on a summary whose nodes are complete; `facts` of all graphs that eager mode does not
-// run.
-ClusteringVerdict JudgeClustering(const DumpModel& model, const TensorFlowSummary& summary,
-                                  AutoClustering state, const WholeFacts& facts);
+// Whether Keras 2 was there, as a part of TensorFlow up to 2.15 or as tf_keras.
+bool HadKeras2(const RunRecord* record);
+
+// The verdict on a summary whose nodes are complete; `records` and `facts` of the model, the facts
+// of all graphs of the program itself.
+ClusteringVerdict JudgeClustering(const DumpModel& model, const RunRecords& records,
+                                  const TensorFlowSummary& summary, AutoClustering state,
+                                  const WholeFacts& facts);
 
 }  // namespace hloscope::dump

@@ -8,6 +8,7 @@
 
 #include "core/graph/count_text.h"
 #include "core/graph/labels.h"
+#include "core/hlo/analysis/cost.h"
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/text/text.h"
 
@@ -101,7 +102,7 @@ GroupSums SumsOf(const Tree& tree, NodeId id) {
 std::string CostText(const GroupSums& sums) {
   return fmt::format("estimate: {}{}, {} read and written", sums.cost.is_known ? "" : "at least ",
                      FlopsText(sums.cost.flops + sums.cost.transcendentals),
-                     BytesText(static_cast<int64_t>(std::min(sums.cost.bytes(), 9e18))));
+                     BytesText(hlo::WholeBytes(sums.cost.bytes())));
 }
 
 std::string Explain(const Tree& tree, NodeId id, const analysis::Placement* placement) {

@@ -30,12 +30,6 @@ constexpr LaneWord kDeviceWords[] = {{Lane::kKernels, "kernel", "kernels"},
 
 int64_t At(const LaneCounts& lanes, Lane lane) { return lanes[static_cast<size_t>(lane)]; }
 
-// A file may name any number of turns of a loop.
-int64_t AddBytes(int64_t sum, double more) {
-  constexpr double kMost = 0x1p62;
-  return static_cast<int64_t>(std::min(static_cast<double>(sum) + more, kMost));
-}
-
 // How much a kernel tells of a module, the more the greater: work on the host comes first, with
 // most bytes; then the kernel of most operations; of equals no copy, and the one that costs most.
 using Telling = std::tuple<bool, int64_t, bool, double>;
@@ -95,11 +89,13 @@ Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
   overview.unknown_transfers = placement.unknown_transfers;
   if (At(overview.lanes, Lane::kHost) > 0) {
     const std::vector<KernelWork> works = WorkOf(final_stage, map);
+    double bytes = 0;
     for (size_t k = 0; k < works.size(); ++k) {
       if (LaneOf(map.kernels[k].place) != Lane::kHost) continue;
-      overview.host_work_bytes = AddBytes(overview.host_work_bytes, works[k].traffic.bytes());
+      bytes += works[k].traffic.bytes();
       overview.is_host_work_counted_once |= works[k].is_counted_once;
     }
+    overview.host_work_bytes = hlo::WholeBytes(bytes);
   }
   FindTelling(final_stage, map, inside, placement, overview);
   return overview;

@@ -253,6 +253,10 @@ class Reading(unittest.TestCase):
         status, _, error = run('info', self.dump(), '--diff', 'jit_f:one')
         self.assertEqual(status, 2)
         self.assertIn('no stage one (the pass of that name left 0001)', error)
+        # What is near to the name of a pass, too: `--diff one` would be refused as well.
+        error = run('info', self.dump(), '--diff', 'jit_f:onee')[2]
+        self.assertIn('no stage onee (the pass `one` left 0001)', error)
+        self.assertNotIn('did you mean', error)
 
     def test_diff_counts_what_is_unchanged_in_one_line(self):
         """Instructions that stay on both sides of one that moved are one run for a reader."""

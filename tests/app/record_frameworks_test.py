@@ -103,9 +103,10 @@ class RecordFramework(FolderTest):
         self.path('keras_steps.py', """
 import keras, numpy
 x, y = numpy.ones((8, 4), 'f'), numpy.ones((8, 1), 'f')
-for name, options in ('off', {'jit_compile': False}), ('on', {'jit_compile': True}), ('auto', {}), ('eager', {'run_eagerly': True}):
+for name, options in ('off', {'jit_compile': False}), ('on', {'jit_compile': True}), ('auto', {}), ('eager', {'run_eagerly': True}), ('by_hand', {'jit_compile': True}):
     model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(1)], name=name)
     model.compile('sgd', 'mse', **options)
+    if name == 'by_hand': model.jit_compile = False
     model.fit(x, y, verbose=0)
 """)
         subprocess.run([HLOSCOPE, 'record', '--dump', 'steps', '--json', '--', PYTHON, 'keras_steps.py'], cwd=self.folder,
@@ -113,7 +114,7 @@ for name, options in ('off', {'jit_compile': False}), ('on', {'jit_compile': Tru
         with open(os.path.join(self.folder, 'steps', 'hloscope-record.json'), encoding='utf-8') as file:
             steps = json.load(file)['keras_steps']
         self.assertEqual([(one['model'], one['reason'], one['place'].rsplit(':', 1)[-1]) for one in steps],
-                         [('off', 'off', '6'), ('auto', 'cpu', '6'), ('eager', 'eager', '6')])
+                         [('off', 'off', '6'), ('auto', 'cpu', '6'), ('eager', 'eager', '6'), ('by_hand', 'unknown', '6')])
 
     def test_inputs_of_keras(self):
         """The compiled steps of fit (a whole batch and the rest) and predict, which are called inside of a graph."""

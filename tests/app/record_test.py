@@ -374,6 +374,105 @@ os.waitpid(child, 0)
         self.assertNotIn('compiled again', text)
         self.assertIn('several processes compiled `step` and share one log', text)
 
+    def keras(self):
+        """A Keras 3 that decides alone, on a machine with a GPU, and compiles nothing."""
+        self.install('tensorflow', '2.99', '''
+class config:
+    class experimental:
+        is_on = False
+        is_op_determinism_enabled = staticmethod(lambda: config.experimental.is_on)
+    class gpu:
+        device_type = 'GPU'
+    list_physical_devices = staticmethod(lambda: [config.gpu])
+''')
+        self.install('keras', '3.99', 'class config:\n    backend = staticmethod(lambda: "tensorflow")\n')
+        for folder in ('src', 'src/trainers', 'src/backend', 'src/backend/tensorflow'):
+            os.makedirs(self.path('site/keras/' + folder))
+            self.path(f'site/keras/{folder}/__init__.py', '')
+        self.path('site/keras/src/trainers/trainer.py', '''
+import tensorflow
+class Trainer:
+    _jit_compile, run_eagerly, _distribute_strategy = None, False, None
+    def __init__(self, name):
+        self.name = name
+    def _flatten_layers(self):
+        return []
+    def compile(self, optimizer=None, jit_compile='auto'):
+        self.jit_compile = not tensorflow.config.experimental.is_on if jit_compile == 'auto' else jit_compile
+    @property
+    def jit_compile(self):
+        if self._jit_compile is None:
+            self._jit_compile = not tensorflow.config.experimental.is_on
+        return self._jit_compile
+    @jit_compile.setter
+    def jit_compile(self, value):
+        self._jit_compile = value
+''')
+        self.path('site/keras/src/backend/tensorflow/trainer.py', '''
+class TensorFlowTrainer:
+    def make_train_function(self): pass
+    def make_test_function(self): pass
+    def make_predict_function(self): pass
+''')
+
+    KERAS = '''import tensorflow, keras
+from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
+from keras.src.trainers.trainer import Trainer
+class Model(TensorFlowTrainer, Trainer):
+    pass
+'''
+
+    def keras_steps(self, program):
+        status, _, err = self.record('--dump', 'd', program=self.KERAS + program + COMPILES)
+        self.assertEqual(status, 0, err)
+        with open(self.path('d/hloscope-record.json'), encoding='utf-8') as file:
+            return [(one['model'], one['reason'], one['place']) for one in json.load(file)['keras_steps']], err
+
+    def test_why_keras_compiles_nothing(self):
+        """What is switched off by hand is no matter of determinism."""
+        self.keras()
+        steps, _ = self.keras_steps('''
+def run(name, switch, *options):
+    model = Model(name)
+    if options: model.compile(None, *options)
+    if switch: model.jit_compile = False
+    model.make_train_function()
+    model.make_predict_function()
+run('asked', False, False)
+run('auto', False, 'auto')
+run('none', False, None)
+run('never', False)
+run('by_hand', True, 'auto')
+run('on_and_by_hand', True, True)
+run('never_and_by_hand', True)
+tensorflow.config.experimental.is_on = True
+run('deterministic', False, 'auto')
+run('never_deterministic', False)
+''')
+        # One that was not compiled has the place of each call.
+        self.assertEqual(list(dict.fromkeys((name, reason) for name, reason, _ in steps)),
+                         [('asked', 'off'), ('by_hand', 'unknown'), ('on_and_by_hand', 'unknown'), ('never_and_by_hand', 'unknown'),
+                          ('deterministic', 'determinism'), ('never_deterministic', 'determinism')])
+
+    def test_many_models_of_keras(self):
+        """Each once, whole: a line that was cut off names another place. The others are counted."""
+        self.keras()
+        steps, err = self.keras_steps('''
+import hloscope_keras
+for k in range(60):
+    for name in ('m%d' % k, 'm%d' % k):
+        model = Model(name)
+        model.compile(jit_compile=False)
+        model.make_train_function()
+long = Model('x' * 3000)
+long.compile(jit_compile=False)
+long.make_train_function()
+with open(os.path.join(os.path.dirname(hloscope_keras.__file__), 'keras'), 'a') as file: file.write('cut\\toff\\ttrain.py:1')
+'''.replace('import hloscope_keras', 'import hloscope_keras, os'))
+        self.assertEqual([name for name, *_ in steps], [f'm{k}' for k in range(50)])
+        self.assertEqual({place.rsplit(':', 1)[-1] for *_, place in steps}, {'11'})
+        self.assertIn('warning: 11 more steps of Keras models without jit_compile are not in the record\n', err)
+
     def profiler_that_writes(self, name, contents):
         self.install('tensorflow', '2.99', f'''
 import os

@@ -88,6 +88,41 @@ class AdviceForPrograms(FolderTest):
         self.assertIn('    fix: keep AsString outside the function with jit_compile=True\n', text)
         self.assertNotIn('eager mode ran each', text)
 
+    def test_the_cause_stands_in_the_message(self):
+        """Errors before and after that of the function are others."""
+        few = node('x', '_Arg', T='DT_FLOAT'), node('Fill', 'Fill', 'x', T='DT_FLOAT')
+        other = ('Traceback (most recent call last):\n  File "p.py", line 30, in <module>\n    main()\n'
+                 'tensorflow.python.framework.errors_impl.ResourceExhaustedError: Out of memory while trying to allocate 68719476736 bytes.\n')
+        for before, after in (('', other), (other, '')):
+            self.path('stderr.log', before + FAILED + 'caught it\n' + after)
+            self.assertIn('TensorFlow: `hot` was to be compiled as a whole (jit_compile=True), and failed: AsString, p.py:4\n', self.lines(*few))
+        # That of a function is not that of another.
+        self.path('stderr.log', FAILED + FAILED.replace('hot', 'cold').replace('AsString', 'StringUpper').replace('p.py', 'q.py'))
+        text = self.lines(*few)
+        self.assertIn('`cold`, `hot` were to be compiled as a whole (jit_compile=True), and failed: StringUpper, q.py:4 (`cold`), AsString, p.py:4 (`hot`)\n', text)
+        self.path('stderr.log', 'I0000 00:00:1796059820.395085   20408 a.cc:1] x\n\ttf2xla conversion failed while converting __inference_hot_19[].\n' + other)
+        self.assertIn('`hot` was to be compiled as a whole (jit_compile=True), and failed\n', self.lines(*few))
+
+    def test_functions_of_tf_data(self):
+        """What a dataset maps keeps no step from being compiled."""
+        name = '__inference_Dataset_map_parse_7'
+        body = (node('DecodeJpeg', 'DecodeJpeg', 'args_0'), node('PartitionedCall', 'PartitionedCall', 'DecodeJpeg', function='__inference_scale_5'))
+        library = f'  function {{\n    signature {{\n      name: "{name}"\n    }}\n' + ''.join(f'    node_def {{\n{one}\n    }}\n' for one in body) + '  }\n'
+        self.lines(node('made', 'MapDataset', function=name), library=library)
+        # As it runs, with what it calls inlined.
+        point = 'before_increase_dynamism_for_auto_jit_pass_{}.pbtxt'.format
+        self.lines(node('args_0', '_Arg', T='DT_STRING'), node('DecodeJpeg', 'DecodeJpeg', 'args_0'), node('PartitionedCall/Log', 'Log', 'DecodeJpeg', T='DT_FLOAT'),
+                   node('identity_RetVal', '_Retval', 'PartitionedCall/Log'), name=point(1))
+        step = node('x', '_Arg', T='DT_FLOAT'), node('Log', 'Log', 'x', T='DT_FLOAT'), node('Exp', 'Exp', 'Log', T='DT_FLOAT')
+        text = self.lines(*step, name=point(2))
+        self.assertIn(', or tf.function(jit_compile=True)\n', text)
+        self.assertIn('none of the 2 operations is in a cluster', text)
+        self.assertIn("  4 more nodes of tf.data's input pipeline (--json lists them)\n", text)
+        self.assertNotIn('DecodeJpeg', text)
+        # Nor does a dataset that the step makes.
+        text = self.lines(*step, node('made', 'MapDataset', 'x', function=name), name=point(2), library=library)
+        self.assertNotIn('fails while', text)
+
     def test_operations_that_xla_refuses(self):
         numbers = node('x', '_Arg', T='DT_FLOAT'), node('Log', 'Log', 'x', T='DT_FLOAT'), node('Exp', 'Exp', 'Log', T='DT_FLOAT')
         text = self.lines(*numbers, flags='--tf_xla_auto_jit=2')
@@ -175,10 +210,42 @@ class AdviceForPrograms(FolderTest):
                  {'model': 'net', 'reason': 'cpu', 'place': 'net.py:3'}, {'model': 'later', 'reason': 'new reason', 'place': ''}]
         self.path('hloscope-record.json', json.dumps({'framework': 'TensorFlow', 'version': '2.21.0', 'exit': 0, 'environment': {}, 'keras_steps': steps}))
         text = info(self.folder)
-        self.assertIn('TensorFlow: Keras compiled no step of `sequential` (jit_compile=False, train.py:12), `clip` (its layer `clip_1` has supports_jit=False), '
-                      '`net` (jit_compile="auto" leaves CPUs out, net.py:3), `later` (new reason); TF_XLA_FLAGS did not enable auto-clustering: none of the 2 ', text)
+        self.assertIn('TensorFlow: Keras ran steps without jit_compile: `sequential` (jit_compile=False, train.py:12), `clip` (its layer `clip_1` has supports_jit=False), '
+                      '`net` (jit_compile="auto" leaves CPUs out, net.py:3), 1 more; TF_XLA_FLAGS did not enable auto-clustering: none of the 2 ', text)
+        self.assertIn('jit_compile_off, node later: XLA compiles no step of the model: new reason\n', text)
         self.assertIn('train.py:12: jit_compile_off, node sequential: compile() has jit_compile=False: XLA compiles no step of the model\n', text)
         self.assertIn('  warning   fix: model.compile(jit_compile=True)\n', text)
+        # As many as a stranger's record likes.
+        steps = [{'model': f'm{k}', 'reason': 'off', 'place': 'train.py:99999999999'} for k in range(60)]
+        self.path('hloscope-record.json', json.dumps({'framework': 'TensorFlow', 'version': '2.21.0', 'exit': 0, 'environment': {}, 'keras_steps': steps}))
+        text = info(self.folder)
+        self.assertIn(', `m2` (jit_compile=False, train.py:99999999999), 57 more; TF_XLA_FLAGS', text)
+        self.assertIn('train.py: jit_compile_off, node m0: ', text)
+        self.assertEqual(text.count('jit_compile_off'), 50)
+        explained = subprocess.run([HLOSCOPE, 'explain', self.folder], capture_output=True, text=True, timeout=120).stderr
+        self.assertIn('hloscope-record.json: and 10 more steps of Keras models without jit_compile\n', explained)
+
+    def test_names_that_keras_has_too(self):
+        """train_function alone shows no Keras: Keras 2 in the record does, or its run_step, which it compiles as a whole."""
+        few = node('x', '_Arg', T='DT_FLOAT'), node('Log', 'Log', 'x', T='DT_FLOAT'), node('Exp', 'Exp', 'Log', T='DT_FLOAT')
+        library = ''.join(f'  function {{\n    signature {{\n      name: "__inference_{name}_7"\n    }}\n  }}\n' for name in ('train_function', 'run_step'))
+        alone = library[:library.index('  function', 3)]
+        text = self.lines(*few, library=alone)
+        self.assertIn('TensorFlow: auto-clustering was off', text)
+        self.assertNotIn('model.compile(', text)
+        for packages, is_keras in (({'keras': '3.15.1'}, False), ({'keras': '2.15.0'}, True), ({'keras': '3.15.1', 'tf_keras': '2.21.0'}, True)):
+            self.path('hloscope-record.json', json.dumps({'framework': 'TensorFlow', 'version': '2.15.0', 'exit': 0, 'environment': {}, 'packages': packages}))
+            self.assertEqual('TensorFlow: Keras compiled no step as a whole (jit_compile is off); ' in info(self.folder), is_keras, packages)
+        os.remove(self.path('hloscope-record.json'))
+        text = self.lines(*few, library=library)
+        self.assertIn('Keras compiled no step as a whole', text)
+        name = 'a_inference_run_step_7__XlaMustCompile_true_config_proto_1__.1'
+        self.path(f'module_0000.{name}.before_optimizations.txt',
+                  f'HloModule {name}\nENTRY e {{\n  x = f32[4] parameter(0), metadata={{op_name="XLA_Args"}}\n'
+                  '  ROOT y = f32[4] negate(x), metadata={op_type="Neg" op_name="Neg"}\n}\n')
+        text = info(self.folder)
+        self.assertIn('`run_step` was compiled as a whole; auto-clustering was off', text)
+        self.assertNotIn('Keras compiled no step', text)
 
     def test_clusters_that_are_alike(self):
         name = 'cluster_{}__XlaCompiledKernel_true__XlaHasReferenceVars_false__XlaNumConstantArgs_0__XlaNumResourceArgs_0_.1'

@@ -350,13 +350,14 @@ TEST(TensorFlowVerdictTest, WhatBecameOfAProgram) {
        "flow)",
        "keeps tf.while_loop and tf.cond whole"},
       {"keras_data", kOn, 32, 29,
-       "Keras compiled no step of `sequential` (jit_compile=\"auto\" leaves CPUs out, "
+       "Keras ran steps without jit_compile: `sequential` (jit_compile=\"auto\" leaves CPUs out, "
        "keras_data.py:3); auto-clustering was on for the CPU: 29 of the 32 operations are in 3 "
        "clusters; outside: ReadVariableOp (could be compiled",
        "--tf_xla_min_cluster_size=1"},
       {"two_shapes", kOn, 5, 5,
-       "all 5 operations are in 1 cluster; a call of `cluster_0` ran without XLA: TensorFlow "
-       "compiles a further shape when it comes a second time",
+       "all 5 operations are in 1 cluster; a call of `cluster_0` ran without XLA, for instance a "
+       "shape that came for the first time: TensorFlow compiles a further shape when it comes a "
+       "second time",
        ""},
       {"strings", kOn, 14, 8, "in 1 cluster; outside: StringUpper, StringLength, Substr, …",
        "convert to numbers"},
@@ -429,6 +430,27 @@ TEST(TensorFlowVerdictTest, AFunctionThatWasNotCompiled) {
       "`inner` was to be compiled as a whole (jit_compile=True), and left no module; "))
       << verdict.sentence;
   EXPECT_TRUE(verdict.fix.empty()) << verdict.fix;
+  fs::remove_all(folder);
+}
+
+// A further shape is one reason why a cluster runs without XLA; the log may name another.
+TEST(TensorFlowVerdictTest, AClusterThatXlaRefused) {
+  const fs::path folder = fs::path(testing::TempDir()) / "refused";
+  fs::remove_all(folder);
+  fs::copy(SourcePath("tests/dump/tensorflow_runs/two_shapes"), folder);
+  std::ofstream(folder / "stderr.log")
+      << "W0000 00:00:1796059820.395085   20408 xla_ops.cc:577] Compilation failed:UNIMPLEMENTED: "
+         "x.  Falling back to TF function call.\n";
+  auto model = DumpModel::Open(folder.string(), Limits{});
+  ASSERT_TRUE(model);
+  auto summary = (*model)->TensorFlow();
+  ASSERT_TRUE(summary);
+  const std::string& sentence = (*summary)->verdict.sentence;
+  EXPECT_TRUE(
+      sentence.ends_with("a call of `cluster_0` ran without XLA, and the log says that XLA "
+                         "could not compile a cluster (\"Falling back to TF function "
+                         "call\")"))
+      << sentence;
   fs::remove_all(folder);
 }
 

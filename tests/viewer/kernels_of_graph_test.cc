@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -161,6 +162,36 @@ TEST(Overview, CountsWhatWasWrittenAndWhatRuns) {
   EXPECT_TRUE(ToSentence(quiet).ends_with(" read and written, counting each once"));
   const Overview same = MakeOverview(*before, *before, analysis::FindPlacement(*before));
   EXPECT_EQ(ToSentence(same), "4 operations, not compiled yet");
+}
+
+// Loops over large arrays may name more bytes than an int64_t holds.
+TEST(Overview, HasAtMostTheLargestNumberOfBytes) {
+  auto module = Parse(R"(HloModule m, is_scheduled=true
+condition {
+  s = (s32[], f32[1000000000]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(5)
+  ROOT less = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[1000000000]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[1000000000] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  host = f32[1000000000] custom-call(x), custom_call_target="xla_ffi_python_gpu_callback"
+  ROOT t = (s32[], f32[1000000000]) tuple(next, host)
+}
+ENTRY main {
+  x = f32[1000000000] parameter(0)
+  i = s32[] parameter(1)
+  start = (s32[], f32[1000000000]) tuple(i, x)
+  ROOT loop = (s32[], f32[1000000000]) while(start), condition=condition, body=body, backend_config={"known_trip_count":{"n":"1000000000000"}}
+}
+)");
+  const analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kGpu);
+  EXPECT_EQ(MakeOverview(*module, *module, placement).host_work_bytes,
+            std::numeric_limits<int64_t>::max());
 }
 
 TEST(Lanes, HoldWhatExecutesAndCountTheRest) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "core/analysis/place/placement.h"
 #include "core/base/file.h"
 #include "core/graph/explain.h"
 #include "core/graph/tree.h"
@@ -14,6 +15,7 @@
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/facts/memory/scope_words.h"
+#include "viewer/graph/graph_data.h"
 #include "viewer/graph/scope_shares.h"
 #include "viewer/model/number_text.h"
 
@@ -107,6 +109,59 @@ TEST(ScopeShares, OfOneThatIsNearlyAllWhatIsInIt) {
       "Largest scope by operations: net/mlp 50 %, net/head 25 %, net/layer_8 … net/layer_11 "
       "17 %, loss"))
       << shares.sentence;
+}
+
+// A program of as many operations as each scope has.
+std::string WithScopes(const std::vector<std::pair<std::string, int>>& scopes) {
+  std::string text = "HloModule jit_f, is_scheduled=true\nENTRY e {\n  i0 = f32[8] parameter(0)\n";
+  int last = 0;
+  for (const auto& [scope, count] : scopes) {
+    for (int k = 0; k < count; ++k) {
+      text += fmt::format("  {}i{} = f32[8] negate(i{}), metadata={{op_name=\"jit(f)/{}neg\"}}\n",
+                          &scope == &scopes.back().first && k + 1 == count ? "ROOT " : "", last + 1,
+                          last, scope.empty() ? scope : scope + "/");
+      ++last;
+    }
+  }
+  return text + "}\n";
+}
+
+TEST(ScopeShares, WhatIsInNoScopeOfOneIsNotAllOfIt) {
+  const ScopeShares shares = FindScopeShares(
+      *hlo::Parsed(WithScopes({{"net", 11}, {"net/mlp", 8}, {"loss", 1}})), nullptr, nullptr);
+  EXPECT_EQ(shares.sentence,
+            "Largest scope by operations: net outside of its scopes 55 %, net/mlp 40 %, loss 5 %");
+  EXPECT_EQ(shares.brief_head, "Largest scope: net outside of its scopes, 55 %");
+}
+
+TEST(ScopeShares, NearlyAllIsNotAll) {
+  const auto said = [](int in_net) {
+    return FindScopeShares(*hlo::Parsed(WithScopes({{"net", in_net}, {"", 1}})), nullptr, nullptr)
+        .sentence;
+  };
+  EXPECT_EQ(said(499), "Largest scope by operations: net > 99 %, no scope < 1 %");
+  EXPECT_EQ(said(98), "Largest scope by operations: net 99 %, no scope 1 %");
+  EXPECT_EQ(FindScopeShares(*hlo::Parsed(WithScopes({{"net", 5}})), nullptr, nullptr).sentence,
+            "Largest scope by operations: net 100 %");
+}
+
+// Sums of times differ in their last bits with the order in which they are added up.
+TEST(ScopeShares, RoundingIsNoShare) {
+  const auto module = hlo::Parsed(WithScopes(
+      {{"a", 1}, {"b", 1}, {"c", 1}, {"a", 1}, {"b", 1}, {"c", 1}, {"a", 1}, {"b", 1}, {"c", 1}}));
+  const auto kernels = std::make_shared<StageKernels>(
+      module, analysis::FindPlacement(*module, analysis::Target::kCpu));
+  ASSERT_EQ(kernels->map.kernels.size(), 9u);
+  auto times = std::make_shared<HeatFacts>();
+  times->measure = HeatMeasure::kTime;
+  times->of = module;
+  times->values.assign(module->instructions().size(), 0);
+  for (size_t k = 0; k < 9; ++k)
+    times->values[kernels->map.kernels[k].instruction.index] = k % 3 == 0 ? 0.1 : 0.7;
+  const Contents contents(module, kernels, nullptr,
+                          {.heat = times, .bytes = times, .flops = times, .peak = nullptr});
+  EXPECT_EQ(FindScopeShares(*module, kernels.get(), &contents).sentence,
+            "Largest scope by measured time: b 47 %, c 47 %, a 7 %");
 }
 
 TEST(ScopeShares, WhatHasNoScopeGoesByItsFunction) {

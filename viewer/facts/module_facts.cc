@@ -11,6 +11,7 @@
 #include "core/analysis/programs/stage_texts.h"
 #include "core/base/checked.h"
 #include "core/graph/kernel_work.h"
+#include "core/hlo/analysis/cost.h"
 #include "viewer/model/number_text.h"
 
 namespace hloscope::viewer {
@@ -92,7 +93,7 @@ void AddPlacement(const hlo::Module& module, const analysis::Placement& placemen
     } else if (placed.place == analysis::Place::kHost) {
       // Host and device share their memory: what it reads and writes.
       const hlo::Cost cost = graph::CostOfKernel(module, id);
-      if (cost.bytes() > 0) fallback.bytes = static_cast<int64_t>(cost.bytes());
+      if (cost.bytes() > 0) fallback.bytes = hlo::WholeBytes(cost.bytes());
     }
     ++facts.fallback_count;
     facts.fallbacks.push_back(std::move(fallback));

@@ -25,6 +25,7 @@ namespace {
 
 // What is nearly all says nothing: what is in it does.
 constexpr double kNearlyAll = 0.9;
+constexpr double kRounding = 1e-9;  // of the whole
 constexpr size_t kDeepestScope = 12, kMaxSaid = 4, kMinRepeats = 4;
 
 // Scopes as a tree, the root first.
@@ -153,6 +154,7 @@ std::vector<ScopeShare> Divided(const ScopeTree& tree) {
   for (size_t depth = 0; depth <= kDeepestScope; ++depth) {
     const ScopeTree::Scope& scope = tree[whole];
     ScopeShare rest = ShareOf(scope, around);
+    rest.is_rest = whole != 0;
     uint32_t next = 0;
     std::vector<ScopeShare> inside;
     const std::string prefix = whole == 0 ? "" : around + scope.name + "/";
@@ -168,6 +170,9 @@ std::vector<ScopeShare> Divided(const ScopeTree& tree) {
     }
     FoldRepeats(inside);
     shares.insert(shares.end(), inside.begin(), inside.end());
+    // Times and bytes are no whole numbers: what rounding leaves is nothing.
+    if (rest.amount <= kRounding * tree.root().amount) rest.amount = 0;
+    if (rest.backward <= kRounding * tree.root().amount) rest.backward = 0;
     if (rest.operations > 0 || rest.amount > 0) shares.push_back(std::move(rest));
     if (next == 0) break;
     around = prefix;
@@ -186,7 +191,9 @@ struct SharesKey {
 
 std::string PercentText(double part, double whole) {
   const double percent = 100 * part / whole;
-  return percent < 0.5 ? "< 1 %" : fmt::format("{:.0f} %", percent);
+  if (percent < 0.5) return "< 1 %";
+  if (percent >= 99.5 && part < (1 - kRounding) * whole) return "> 99 %";
+  return fmt::format("{:.0f} %", percent);
 }
 
 void FillSentences(ScopeShares& shares) {
@@ -197,7 +204,8 @@ void FillSentences(ScopeShares& shares) {
   size_t said = 0;
   for (const ScopeShare& each : shares.scopes) {
     if (each.name.empty() || each.amount <= 0 || said == kMaxSaid) continue;
-    const std::string name = SafeText(each.name, 60);
+    const std::string name =
+        SafeText(each.name, 60) + (each.is_rest ? " outside of its scopes" : "");
     const std::string percent = PercentText(each.amount, shares.whole);
     if (said == 0) {
       shares.head = fmt::format("Largest scope: {}, {} of {}", name, percent, measure);

@@ -20,6 +20,7 @@ struct ScopeShare {
   std::string name;
   double amount = 0, backward = 0;  // the second is a part of the first
   int64_t operations = 0;           // that were written in it
+  bool is_rest = false;             // of one that is nearly all: what is in none of its scopes
 };
 
 struct ScopeShares {

@@ -17,7 +17,7 @@ def keras(module, path):
     base = importlib.import_module('keras.src.trainers.trainer').Trainer
     tensorflow = importlib.import_module('tensorflow')
     libraries = tuple(os.path.dirname(os.path.abspath(one.__file__)) + os.sep for one in (module, tensorflow))
-    asked = weakref.WeakKeyDictionary()  # (jit_compile, place) of compile()
+    asked = weakref.WeakKeyDictionary()  # (jit_compile, place) of compile(); None: not known
     told = set()
 
     def place():
@@ -40,21 +40,27 @@ def keras(module, path):
                 return 'cpu'
             if model._distribute_strategy:
                 return 'strategy'
-        for layer in model._flatten_layers():
-            if not layer.supports_jit:
-                return 'layer ' + layer.name
-        return 'determinism'
+        if wanted is not None:
+            for layer in model._flatten_layers():
+                if not layer.supports_jit:
+                    return 'layer ' + layer.name
+            if tensorflow.config.experimental.is_op_determinism_enabled():
+                return 'determinism'
+        return 'unknown'
 
     def tell(model):
+        if model not in asked:  # compile() was not called: before the first look at jit_compile it is None, as for "auto"
+            asked[model] = 'auto' if getattr(model, '_jit_compile', '') is None else None, ''
         if model.jit_compile and not model.run_eagerly:
             return
-        wanted, where = asked.get(model, ('auto', ''))
-        line = '\t'.join(' '.join(part.split()) for part in (model.name, reason(model, wanted), where or place()))
+        wanted, where = asked[model]
+        parts = model.name[-200:], reason(model, wanted)[:300], (where or place())[-400:]
+        line = '\t'.join(' '.join(part.split()) for part in parts)
         if line in told:
             return
         told.add(line)
         with open(path, 'a') as file:
-            file.write(line[:1000] + '\n')
+            file.write(line + '\n')
 
     compile_ = base.compile
     signature = inspect.signature(compile_)
@@ -63,7 +69,9 @@ def keras(module, path):
     def compile(self, *args, **kwargs):
         result = compile_(self, *args, **kwargs)
         try:
-            asked[self] = signature.bind(self, *args, **kwargs).arguments.get('jit_compile', 'auto'), place()
+            asked.pop(self, None)
+            wanted = signature.bind(self, *args, **kwargs).arguments.get('jit_compile', 'auto')
+            asked[self] = 'auto' if wanted is None else wanted, place()
         except Exception:
             pass  # what it said is not known
         return result

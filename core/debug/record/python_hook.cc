@@ -5,9 +5,11 @@
 #include "core/debug/record/python_hook.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <filesystem>
+#include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -237,6 +239,32 @@ if _mine is not None:
     sys.modules.setdefault('sitecustomize', _mine)
 )";
 
+constexpr size_t kMost = 1 << 20;  // bytes of a file that are read
+constexpr size_t kMaxModels = 50;
+
+// The whole lines at the start of a file: a last one that has no end was cut off.
+std::vector<std::string_view> LinesOf(const FileView& file) {
+  const std::string_view text = file.bytes().substr(0, kMost);
+  std::vector<std::string_view> lines = StrSplit(text, '\n');
+  lines.pop_back();
+  return lines;
+}
+
+// Several processes, or several steps, name a model.
+void TakeKerasSteps(const FileView& file, HookReport& report) {
+  std::set<std::string_view> seen;
+  for (const std::string_view line : LinesOf(file)) {
+    const std::vector<std::string_view> parts = StrSplit(line, '\t');
+    if (parts.size() != 3 || !seen.insert(line).second) continue;
+    if (report.keras_steps.size() == kMaxModels) {
+      ++report.more_keras_steps;
+      continue;
+    }
+    report.keras_steps.push_back(
+        {std::string(parts[0]), std::string(parts[1]), std::string(parts[2])});
+  }
+}
+
 }  // namespace
 
 Result<std::string> WritePythonHook(const std::string& dump) {
@@ -251,33 +279,26 @@ Result<std::string> WritePythonHook(const std::string& dump) {
 }
 
 HookReport RemovePythonHook(const std::string& dump, const std::string& hook) {
-  constexpr int64_t kMost = 4096;  // bytes of each file
   HookReport report;
   if (const auto file = FileView::Open(hook + "/failures", {}))
-    report.failures = file->bytes().substr(0, kMost);
+    report.failures = file->bytes().substr(0, 4096);
   if (const auto file = FileView::Open(hook + "/versions", {})) {
-    for (const std::string_view line : StrSplit(file->bytes().substr(0, kMost), '\n')) {
+    for (const std::string_view line : LinesOf(*file)) {
       const size_t blank = std::min(line.find(' '), line.size());
       if (blank + 1 < line.size())
         report.xla.emplace(line.substr(0, blank), line.substr(blank + 1));
     }
   }
   if (const auto file = FileView::Open(hook + "/fallbacks", {})) {
-    for (std::string_view line : StrSplit(file->bytes().substr(0, kMost), '\n')) {
+    for (const std::string_view line : LinesOf(*file)) {
       const size_t blank = line.find(' ');
       if (blank == std::string_view::npos) continue;
-      report.fallbacks[std::string(line.substr(0, blank))] +=
-          std::atoll(std::string(line.substr(blank + 1)).c_str());
+      uint32_t count = 0;  // stays 0 where it is no number of this size
+      std::from_chars(line.data() + blank + 1, line.data() + line.size(), count);
+      report.fallbacks[std::string(line.substr(0, blank))] += count;
     }
   }
-  if (const auto file = FileView::Open(hook + "/keras", {})) {
-    for (std::string_view line : StrSplit(file->bytes().substr(0, kMost), '\n')) {
-      const std::vector<std::string_view> parts = StrSplit(line, '\t');
-      if (parts.size() != 3) continue;
-      report.keras_steps.push_back(
-          {std::string(parts[0]), std::string(parts[1]), std::string(parts[2])});
-    }
-  }
+  if (const auto file = FileView::Open(hook + "/keras", {})) TakeKerasSteps(*file, report);
   std::error_code ignored;
   std::filesystem::remove_all(hook, ignored);
   std::vector<std::filesystem::path> folders;

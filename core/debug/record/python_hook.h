@@ -3,6 +3,7 @@
 // program runs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -25,8 +26,9 @@ Result<std::string> WritePythonHook(const std::string& dump);
 struct HookReport {
   std::string failures;                      // a line each; empty: nothing failed
   std::map<std::string, int64_t> fallbacks;  // what PyTorch/XLA ran on the host: "aten::histc", 2
-  std::vector<dump::KerasStep> keras_steps;
-  std::map<std::string, std::string> xla;  // versions and commits: "xla_client", "467"
+  std::vector<dump::KerasStep> keras_steps;  // each once, at most 50
+  size_t more_keras_steps = 0;               // that are left out
+  std::map<std::string, std::string> xla;    // versions and commits: "xla_client", "467"
 };
 // Removes it and the folders of processes that left nothing.
 HookReport RemovePythonHook(const std::string& dump, const std::string& hook);

@@ -37,8 +37,8 @@ here = [p for p in sys.path if p not in ('', '.')]
 sys.path[:] = here
 import importlib.metadata as m, json, os
 names = ('jax jaxlib jax-cuda12-plugin jax-cuda13-plugin jax-cuda12-pjrt jax-cuda13-pjrt tensorflow '
-         'tensorflow-cpu tensorflow-intel tf-nightly tf-nightly-cpu torch torch_xla keras flax '
-         'numpy libtpu').split()
+         'tensorflow-cpu tensorflow-intel tf-nightly tf-nightly-cpu torch torch_xla keras '
+         'tf_keras flax numpy libtpu').split()
 found = {}
 for n in names:
     try: version = m.version(n)

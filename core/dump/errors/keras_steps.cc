@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <string_view>
 
 #include "core/base/strings.h"
@@ -55,7 +55,9 @@ ExplainedError ToError(const KerasStep& step) {
   error.node = step.model;
   if (const size_t colon = step.place.rfind(':'); colon != std::string::npos) {
     error.file = step.place.substr(0, colon);
-    error.line = std::atoi(step.place.c_str() + colon + 1);
+    // What is no line stays 0.
+    std::from_chars(step.place.data() + colon + 1, step.place.data() + step.place.size(),
+                    error.line);
   }
   const ReasonRow* row = RowOf(step);
   error.reason = row == nullptr ? "XLA compiles no step of the model: " + step.reason

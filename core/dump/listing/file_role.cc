@@ -191,6 +191,18 @@ std::string_view BareFileName(std::string_view path) {
   return path;
 }
 
+std::string_view GraphStemOf(std::string_view path) {
+  const std::string_view name = BareFileName(path);
+  return name.substr(0, name.find('.'));
+}
+
+std::string_view GraphPointOf(std::string_view path) {
+  const std::string_view name = GraphStemOf(path);
+  const size_t end = name.find_last_not_of("0123456789");
+  const bool counted = end != std::string_view::npos && end + 1 < name.size() && name[end] == '_';
+  return counted ? name.substr(0, end) : name;
+}
+
 namespace {
 
 bool IsTimestamp(std::string_view word) { return word.size() >= 10 && IsDigits(word); }

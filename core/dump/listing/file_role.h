@@ -68,6 +68,11 @@ std::optional<DumpFileName> ParseDumpFileName(std::string_view file_name);
 // The file name without its folder and without `.gz`.
 std::string_view BareFileName(std::string_view path);
 
+// Of a graph of TensorFlow: "mark_for_compilation_2" of DIR/mark_for_compilation_2.pbtxt.gz, and
+// the point at which it was dumped, "mark_for_compilation".
+std::string_view GraphStemOf(std::string_view path);
+std::string_view GraphPointOf(std::string_view path);
+
 // What a step's name says: "0003.simplification.after_dce.before_cse" ran "dce" of
 // "simplification"; a point's name leaves both empty.
 struct StepName {

@@ -10,7 +10,7 @@
 namespace hloscope::dump {
 namespace {
 
-constexpr size_t kMaxOperations = 64;  // of a function of Keras's data adapter
+constexpr size_t kMaxOperations = 1024;  // of a function that tf.data calls
 
 // keras/src/trainers/data_adapters/array_data_adapter.py of Keras 3, as tf.data names them.
 bool IsKerasAdapter(std::string_view function) {
@@ -36,16 +36,37 @@ bool IsEndOfFunction(std::string_view op) {
          op == "NoOp";
 }
 
-std::string_view PartOfFunction(std::string_view function) {
-  return IsKerasAdapter(function) ? kKerasData : "";
+bool IsDataset(std::string_view op) { return op.contains("Dataset"); }
+
+std::string_view GraphParts::PartOfFunction(const std::string& function) const {
+  if (IsKerasAdapter(function)) return kKerasData;
+  return by_datasets_.contains(function) ? kInputPipeline : "";
+}
+
+bool GraphParts::Mapped::Holds(const Texts& graph) const {
+  return std::ranges::all_of(graph, [&](const std::string& operation) {
+    if (operations.contains(operation)) return true;
+    // "PartitionedCall/DecodeJpeg DecodeJpeg", of the function that PartitionedCall calls.
+    for (size_t at = operation.find('/'); at != operation.npos; at = operation.find('/', at + 1)) {
+      if (calls.contains(std::string_view(operation).substr(0, at))) return true;
+    }
+    return false;
+  });
 }
 
 void GraphParts::AddFunctions(const TensorFlowGraph& graph) {
+  for (const TensorFlowNode& node : graph.nodes) {
+    if (IsDataset(node.op)) by_datasets_.insert(node.functions.begin(), node.functions.end());
+  }
   for (const TensorFlowFunction& function : graph.functions) {
-    if (!IsKerasAdapter(function.name) || function.nodes.size() > 2 * kMaxOperations) continue;
-    Operations operations;
-    for (int32_t n : function.nodes) operations.insert(TextOf(graph.nodes[static_cast<size_t>(n)]));
-    adapters_.insert(std::move(operations));
+    Mapped mapped{.operations = {}, .calls = {}, .part = PartOfFunction(function.name)};
+    if (mapped.part.empty() || function.nodes.size() > 2 * kMaxOperations) continue;
+    for (int32_t n : function.nodes) {
+      const TensorFlowNode& node = graph.nodes[static_cast<size_t>(n)];
+      mapped.operations.insert(TextOf(node));
+      if (!node.functions.empty()) mapped.calls.insert(node.name);
+    }
+    mapped_.insert(std::move(mapped));
   }
 }
 
@@ -55,7 +76,7 @@ void GraphParts::Add(const TensorFlowGraph& graph, int32_t file, bool is_eager) 
     eager_.insert(file);
     return;
   }
-  Operations operations;
+  Texts operations;
   bool is_mapped = false, assigns = false, has_initializer = false, has_others = false;
   for (const TensorFlowNode& node : graph.nodes) {
     if (!node.function.empty()) continue;
@@ -71,18 +92,20 @@ void GraphParts::Add(const TensorFlowGraph& graph, int32_t file, bool is_eager) 
   }
   if (assigns && has_initializer && !has_others) initial_.insert(file);
   if (is_mapped && !operations.empty() && operations.size() <= kMaxOperations)
-    small_.emplace(file, std::move(operations));
+    with_args_.emplace(file, std::move(operations));
 }
 
-std::string_view GraphParts::PartOf(int32_t file) const {
+std::string_view GraphParts::PartOf(int32_t file) {
   if (eager_.contains(file)) return kEagerPart;
   if (initial_.contains(file)) return "the initialization of variables";
-  const auto at = small_.find(file);
-  if (at == small_.end()) return {};
-  const bool is_adapter = std::ranges::any_of(adapters_, [&](const Operations& function) {
-    return std::ranges::includes(function, at->second);
-  });
-  return is_adapter ? kKerasData : "";
+  const auto at = with_args_.find(file);
+  if (at == with_args_.end()) return {};
+  const auto [found, is_new] = found_.try_emplace(file);
+  if (!is_new) return found->second;
+  const auto mapped = std::ranges::find_if(
+      mapped_, [&](const Mapped& function) { return function.Holds(at->second); });
+  if (mapped != mapped_.end()) found->second = mapped->part;
+  return found->second;
 }
 
 TensorFlowCluster* ClusterOfBody(const TensorFlowGraph& graph,

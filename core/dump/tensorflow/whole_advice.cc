@@ -8,16 +8,21 @@
 #include <vector>
 
 #include "core/base/counted.h"
+#include "core/dump/tensorflow/graph_parts.h"
 
 namespace hloscope::dump {
 namespace {
 
 constexpr std::string_view kWhole = "jit_compile=True";
+constexpr std::string_view kKerasStep = "one_step_on_", kKeras2Step = "run_step";
 
-bool IsKerasStep(std::string_view function) {
+// What the name of a function in a graph says of Keras.
+void AddName(std::string_view function, WholeFacts& facts) {
   const std::string name = TensorFlowFunctionName(function);
-  return name.starts_with("one_step_on_") || name == "train_function" || name == "test_function" ||
-         name == "predict_function";
+  facts.is_keras |= name.starts_with(kKerasStep);
+  facts.has_run_step |= name == kKeras2Step;
+  facts.has_function_names |=
+      name == "train_function" || name == "test_function" || name == "predict_function";
 }
 
 // They make text of numbers; of other text nothing is converted.
@@ -53,12 +58,23 @@ void WholeFacts::Add(const WholeFacts& other) {
   refused.insert(other.refused.begin(), other.refused.end());
   has_lists |= other.has_lists;
   is_keras |= other.is_keras;
+  has_function_names |= other.has_function_names;
+  has_run_step |= other.has_run_step;
+}
+
+void WholeFacts::JudgeKeras(bool had_keras_2) {
+  is_keras |= has_function_names && (has_run_step || had_keras_2);
+}
+
+bool IsKerasStep(std::string_view name) {
+  return name.starts_with(kKerasStep) || name == kKeras2Step;
 }
 
 void AddNode(const TensorFlowNode& node, WholeFacts& facts) {
   if (StopsWhole(node)) facts.refused.insert(node.op);
   facts.has_lists |= node.op.starts_with("TensorList") || node.op == "EmptyTensorList";
-  facts.is_keras |= IsKerasStep(node.function) || std::ranges::any_of(node.functions, IsKerasStep);
+  AddName(node.function, facts);
+  for (const std::string& name : node.functions) AddName(name, facts);
 }
 
 void AddCalled(const TensorFlowGraph& graph, WholeFacts& facts) {
@@ -66,8 +82,7 @@ void AddCalled(const TensorFlowGraph& graph, WholeFacts& facts) {
   for (const TensorFlowFunction& function : graph.functions)
     functions.emplace(function.name, &function);
   // Also where the calls are inlined already.
-  for (const TensorFlowFunction& function : graph.functions)
-    facts.is_keras |= IsKerasStep(function.name);
+  for (const TensorFlowFunction& function : graph.functions) AddName(function.name, facts);
   std::vector<const TensorFlowFunction*> work;
   auto add = [&](std::string_view name) {
     const auto at = functions.find(name);
@@ -76,7 +91,7 @@ void AddCalled(const TensorFlowGraph& graph, WholeFacts& facts) {
     functions.erase(at);
   };
   auto add_called = [&](const TensorFlowNode& node) {
-    if (node.must_compile) return;
+    if (node.must_compile || IsDataset(node.op)) return;
     add(node.op);
     for (const std::string& name : node.functions) add(name);
   };

@@ -16,8 +16,17 @@ struct WholeFacts {
   std::set<std::string> refused;  // operations that XLA has no kernel for, as their author knows it
   bool has_lists = false;         // tensor lists, which a tf.TensorArray is made of
   bool is_keras = false;          // the step of a Keras model, which model.compile() compiles
+  // Functions are named as Keras 2 names its own (keras/src/engine/training.py): train_function and
+  // the like, which programs without Keras have too, and run_step, which it makes with
+  // jit_compile=True.
+  bool has_function_names = false, has_run_step = false;
   void Add(const WholeFacts& other);
+  // The names alone show no Keras: with run_step, or where Keras 2 was there, they do.
+  void JudgeKeras(bool had_keras_2);
 };
+
+// Whether Keras calls what it compiles of a model so, of the program: "one_step_on_data".
+bool IsKerasStep(std::string_view name);
 
 // Whether compiling its function as a whole (jit_compile=True) fails at the node. Control flow and
 // what Grappler makes of operations are not there then; handles and the input pipeline stay outside
@@ -26,7 +35,8 @@ bool StopsWhole(const TensorFlowNode& node);
 
 // Counts a node that stands in the graph or in a function that it calls.
 void AddNode(const TensorFlowNode& node, WholeFacts& facts);
-// Counts the nodes of all functions that the main graph calls, but not what is compiled as a whole.
+// Counts the nodes of all functions that the main graph calls, but not what is compiled as a whole
+// nor what tf.data calls.
 void AddCalled(const TensorFlowGraph& graph, WholeFacts& facts);
 
 // The advice with what keeps jit_compile=True from helping, where it advises that.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "core/base/work_count.h"
@@ -351,6 +352,11 @@ Cost& Cost::operator+=(const Cost& other) {
   bytes_read += other.bytes_read;
   bytes_written += other.bytes_written;
   return *this;
+}
+
+int64_t WholeBytes(double bytes) {
+  constexpr auto kMost = std::numeric_limits<int64_t>::max();
+  return bytes < static_cast<double>(kMost) ? static_cast<int64_t>(bytes) : kMost;
 }
 
 double ByteCount(const Shape& shape) {

@@ -2,6 +2,7 @@
 // axis of a roofline.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "core/hlo/module.h"
@@ -41,6 +42,8 @@ const CostModel& CostsOf(const Module& module);
 // Whether its elements count as transcendentals (cost_rules.def).
 bool IsTranscendental(Opcode opcode);
 
+// As a whole number: of more than an int64_t holds the largest one.
+int64_t WholeBytes(double bytes);
 // Bytes of an array as XLA lays it out, of a tuple its table of pointers, 0 of tokens.
 double ByteCount(const Shape& shape);
 // Bytes of all arrays in the shape.
