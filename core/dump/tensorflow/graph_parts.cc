@@ -40,7 +40,7 @@ bool IsDataset(std::string_view op) { return op.contains("Dataset"); }
 
 std::string_view GraphParts::PartOfFunction(const std::string& function) const {
   if (IsKerasAdapter(function)) return kKerasData;
-  return by_datasets_.contains(function) ? kInputPipeline : "";
+  return by_datasets_.contains(function) ? kDatasetPart : "";
 }
 
 bool GraphParts::Mapped::Holds(const Texts& graph) const {

@@ -22,13 +22,13 @@ bool IsDataset(std::string_view op);
 
 inline constexpr std::string_view kEagerPart = "operations that eager mode runs one by one";
 inline constexpr std::string_view kKerasData = "Keras's data adapter";
-inline constexpr std::string_view kInputPipeline = "tf.data's input pipeline";
+inline constexpr std::string_view kDatasetPart = "tf.data's input pipeline";
 
 class GraphParts {
  public:
   // The graph of the file; graphs may hold the functions of others.
   void Add(const TensorFlowGraph& graph, int32_t file, bool is_eager);
-  // kKerasData, kInputPipeline, kEagerPart, "the initialization of variables"; empty: the program
+  // kKerasData, kDatasetPart, kEagerPart, "the initialization of variables"; empty: the program
   // itself. To be asked when all graphs are added.
   std::string_view PartOf(int32_t file);
   // The same of a function of a library.
