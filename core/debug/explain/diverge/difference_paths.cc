@@ -130,7 +130,7 @@ std::vector<int64_t> ResultsFrom(const Module& module, InstructionId from,
     is_reached.assign(module.shape(root).LeafCount(), on_path[root.index]);
   }
   if (from == root && !leaves.empty()) {
-    std::ranges::fill(is_reached, false);
+    is_reached.assign(is_reached.size(), false);
     for (const int64_t leaf : leaves) {
       if (std::cmp_less(leaf, is_reached.size())) is_reached[static_cast<size_t>(leaf)] = true;
     }
