@@ -239,12 +239,12 @@ if _mine is not None:
     sys.modules.setdefault('sitecustomize', _mine)
 )";
 
-constexpr size_t kMost = 1 << 20;  // bytes of a file that are read
+constexpr size_t kMaxFileBytes = 1 << 20;  // bytes of a file that are read
 constexpr size_t kMaxModels = 50;
 
 // The whole lines at the start of a file: a last one that has no end was cut off.
 std::vector<std::string_view> LinesOf(const FileView& file) {
-  const std::string_view text = file.bytes().substr(0, kMost);
+  const std::string_view text = file.bytes().substr(0, kMaxFileBytes);
   std::vector<std::string_view> lines = StrSplit(text, '\n');
   lines.pop_back();
   return lines;
