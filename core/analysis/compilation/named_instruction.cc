@@ -23,8 +23,9 @@ Result<std::vector<std::string>> UsersByName(const dump::DumpModel& model, int32
       if (hint.empty()) hint = hlo::SimilarInstruction(**read, name);
       continue;
     }
+    const hlo::UserIndex index(**read);
     std::set<hlo::InstructionId> seen;
-    for (const hlo::InstructionId user : hlo::UserIndex(**read).users(id)) {
+    for (const hlo::InstructionId user : index.users(id)) {
       if (seen.insert(user).second) users.emplace_back((**read).name(user));
     }
     return users;
