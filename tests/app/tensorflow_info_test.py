@@ -118,7 +118,7 @@ class AdviceForPrograms(FolderTest):
         self.assertIn(', or tf.function(jit_compile=True)\n', text)
         self.assertIn('none of the 2 operations is in a cluster', text)
         self.assertIn("  4 more nodes of tf.data's input pipeline (--json lists them)\n", text)
-        self.assertNotIn('DecodeJpeg', text)
+        self.assertNotIn('fails while', text)
         # Nor does a dataset that the step makes.
         text = self.lines(*step, node('made', 'MapDataset', 'x', function=name), name=point(2), library=library)
         self.assertNotIn('fails while', text)
