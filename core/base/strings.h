@@ -1,4 +1,4 @@
-// ASCII letters in one case, and parts between separators, under the names of absl.
+// ASCII letters in one case, and parts between separators, under the names of absl; numbered names.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +41,14 @@ inline std::vector<std::string_view> StrSplit(std::string_view text, char separa
     if (end == std::string_view::npos) return parts;
     text.remove_prefix(end + 1);
   }
+}
+
+/// "Reshape" of "Reshape_3", as TensorFlow and JAX number names; one without such an end as it is.
+constexpr std::string_view WithoutNumberSuffix(std::string_view name) {
+  const size_t last = name.find_last_not_of("0123456789");
+  const bool has_number =
+      last != std::string_view::npos && last + 1 < name.size() && name[last] == '_';
+  return has_number ? name.substr(0, last) : name;
 }
 
 }  // namespace hloscope

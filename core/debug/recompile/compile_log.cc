@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/base/counted.h"
+#include "core/base/strings.h"
 #include "core/debug/recompile/jax_log.h"
 #include "core/debug/recompile/log_line.h"
 #include "core/debug/recompile/tensorflow_log.h"
@@ -17,13 +18,6 @@ namespace hloscope::debug {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-// Without "_13" at the end, which counts traces.
-std::string_view WithoutNumber(std::string_view name) {
-  const size_t last = name.find_last_not_of("0123456789");
-  if (last == std::string_view::npos || last + 1 == name.size() || name[last] != '_') return name;
-  return name.substr(0, last);
-}
 
 std::string_view WithoutPrefix(std::string_view name,
                                std::initializer_list<std::string_view> prefixes) {
@@ -94,7 +88,7 @@ std::string ProgramName(std::string_view framework, std::string_view name) {
     name = TraceName(name);
     if (name.starts_with("cluster_")) return std::string(name);
     name = WithoutPrefix(name, {"a_inference_", "__inference_", "__forward_", "__backward_"});
-    return std::string(WithoutNumber(name));
+    return std::string(WithoutNumberSuffix(name));
   }
   if (framework == "PyTorch/XLA") {
     const size_t dot = name.find('.');

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/strings.h"
 #include "core/dump/errors/error_table.h"
 #include "core/dump/errors/evidence.h"
 #include "core/dump/errors/line_facts.h"
@@ -43,11 +44,8 @@ constexpr int64_t kMaxMatches = 20'000;  // lines looked at closely
 // otherwise.
 std::string OperationOfName(std::string_view node) {
   node.remove_prefix(node.rfind('/') == std::string_view::npos ? 0 : node.rfind('/') + 1);
-  const size_t end = node.find_last_not_of("0123456789");
-  if (end != std::string_view::npos && end + 1 < node.size() && node[end] == '_')
-    node = node.substr(0, end);
   TensorFlowNode probe;
-  probe.op = node;
+  probe.op = WithoutNumberSuffix(node);
   std::string evidence;
   return FindXlaKernel(probe, evidence) == KernelState::kThere ? probe.op : "";
 }

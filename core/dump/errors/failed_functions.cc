@@ -20,7 +20,8 @@ namespace {
 constexpr std::string_view kError = "when trying to compile graph ";
 constexpr std::string_view kEnd = "conversion failed while converting ";
 constexpr size_t kMaxLines = 80;  // of a message, before the one that names a function and after it
-constexpr size_t kMaxBytes = 256 << 10;  // of the messages of one function
+constexpr size_t kMaxBytes = 256 << 10;   // of the messages of one function
+constexpr size_t kMaxPlacesOfLine = 100;  // in a line
 
 size_t LineBegin(std::string_view text, size_t at) {
   return at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
@@ -64,7 +65,17 @@ std::string_view MessageAround(std::string_view text, size_t at, bool is_end) {
 void AddMessages(std::string_view text, std::map<std::string, std::string>& messages) {
   std::set<std::pair<std::string, const char*>> added;
   for (const std::string_view before : {kError, kEnd}) {
+    size_t line_end = 0, places = 0;
     for (size_t at = text.find(before); at != text.npos; at = text.find(before, at + 1)) {
+      if (at >= line_end) {
+        line_end = LineEnd(text, at);
+        places = 0;
+      }
+      // Looking around each place of a line reads the line.
+      if (++places > kMaxPlacesOfLine) {
+        at = line_end - 1;
+        continue;
+      }
       const std::string_view rest = text.substr(at + before.size(), 400);
       const std::string name = TensorFlowFunctionName(rest.substr(0, rest.find_first_of("[ .\n")));
       if (name.empty()) continue;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <vector>
 
+#include "core/base/strings.h"
 #include "core/dump/listing/word_list.h"
 
 namespace hloscope::dump {
@@ -197,10 +198,7 @@ std::string_view GraphStemOf(std::string_view path) {
 }
 
 std::string_view GraphPointOf(std::string_view path) {
-  const std::string_view name = GraphStemOf(path);
-  const size_t end = name.find_last_not_of("0123456789");
-  const bool counted = end != std::string_view::npos && end + 1 < name.size() && name[end] == '_';
-  return counted ? name.substr(0, end) : name;
+  return WithoutNumberSuffix(GraphStemOf(path));
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/counted.h"
+#include "core/base/strings.h"
 #include "core/dump/tensorflow/graph_parts.h"
 
 namespace hloscope::dump {
@@ -157,10 +158,7 @@ std::string TensorFlowFunctionName(std::string_view name) {
     name.remove_prefix(before.size());
     name = name.substr(0, name.find("__Xla"));
     name = name.substr(0, name.find("__."));
-    const size_t end = name.find_last_not_of("0123456789");
-    if (end != std::string_view::npos && end + 1 < name.size() && name[end] == '_')
-      name = name.substr(0, end);
-    return std::string(name);
+    return std::string(WithoutNumberSuffix(name));
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/base/checked.h"
 #include "core/base/counted.h"
 #include "core/hlo/dimension_numbers.h"
 
@@ -80,8 +81,7 @@ void AddLimits(const hlo::Module& module, hlo::InstructionId id, const Add& add)
   };
   // Of what begins there and has that size. A file may have any numbers.
   const auto add_end = [&](int64_t begin, int64_t size) {
-    int64_t end = 0;
-    if (!__builtin_add_overflow(begin, size, &end)) add(end);
+    if (const auto end = CheckedAdd(begin, size)) add(*end);
   };
   if (instruction.opcode == hlo::Opcode::kSlice) {
     for (const int64_t bound : module.GetInts(instruction, AttributeKey::kSlice)) add(bound);
@@ -95,10 +95,12 @@ void AddLimits(const hlo::Module& module, hlo::InstructionId id, const Add& add)
   }
   if (instruction.opcode == hlo::Opcode::kConcatenate) {
     const auto dimensions = module.GetInts(instruction, AttributeKey::kDimensions);
-    int64_t end = 0;
-    for (size_t i = 0; i < operands.size() && !dimensions.empty(); ++i)
-      if (!__builtin_add_overflow(end, size_of(i, static_cast<size_t>(dimensions[0])), &end))
-        add(end);
+    std::optional<int64_t> end = 0;
+    for (size_t i = 0; i < operands.size() && !dimensions.empty(); ++i) {
+      end = CheckedAdd(*end, size_of(i, static_cast<size_t>(dimensions[0])));
+      if (!end) break;
+      add(*end);
+    }
   }
   if (instruction.opcode != hlo::Opcode::kReduceWindow) return;
   const hlo::Window* const window = hlo::FindWindow(module, id);
